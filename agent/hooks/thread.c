@@ -32,23 +32,38 @@ static int run_c11(void *arg)
 	return start(start_arg);
 }
 
+/* The first thread that has it, and of all: the caller's groups do not count what this takes. */
+static uint64_t add_routine(const void *routine)
+{
+	struct slot *self = agent_self;
+	uint64_t site;
+
+	if (self)
+		agent_thread_stop(self);
+	agent_fds_reserve();
+	site = agent_start_routine_add(routine);
+	/* Before a thread can run Go code. */
+	if (agent_is_go_code(routine)) {
+		agent_signal_go_code();
+		agent_without_main();
+	}
+	if (self)
+		agent_thread_go_on(self);
+	return site;
+}
+
 static struct slot *prepare(const void *routine, const void *caller)
 {
 	int saved = errno;
 	struct slot *slot;
-	bool first;
 
 	if (!agent.measured || !agent_active_unless_vfork())
 		return NULL;
-	agent_fds_reserve();
 	slot = agent_thread_reserve();
 	if (slot) {
-		slot->start_site = agent_start_routine(routine, &first);
-		/* Before a thread can run Go code. */
-		if (first && agent_is_go_code(routine)) {
-			agent_signal_go_code();
-			agent_without_main();
-		}
+		slot->start_site = agent_start_routine(routine);
+		if (!slot->start_site)
+			slot->start_site = add_routine(routine);
 		agent_sample_creation(slot, caller);
 		agent_thread_reserve_groups(slot);
 	}

@@ -299,8 +299,8 @@ void agent_before_exec(void)
 
 void agent_exec_failed(void)
 {
-	if (agent_self && agent.plan.stops && atomic_load(&pmc_agent_control.counting))
-		agent_thread_switch(agent_self, PERF_EVENT_IOC_ENABLE);
+	if (agent_self)
+		agent_thread_go_on(agent_self);
 	agent_regions_exec_failed();
 	/* Newer than the frames with state exec; the rows follow when the threads end. */
 	agent_process_state(atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, PMC_RUNNING, 0);

@@ -57,20 +57,23 @@ static struct routine *find(const void *address)
 	return &table[at % ROUTINES];
 }
 
-/* The place is looked up without the table's lock: a thread that holds the loader's lock, in an
- * initialiser of a library, may wait here for the table's. A frame written twice counts once. */
-uint64_t agent_start_routine(const void *address, bool *first)
+uint64_t agent_start_routine(const void *address)
 {
-	struct routine *routine;
 	uint64_t hash;
 
 	pthread_mutex_lock(&lock);
 	hash = find(address)->hash;
 	pthread_mutex_unlock(&lock);
-	*first = !hash;
-	if (hash)
-		return hash;
-	hash = write_frame(address);
+	return hash;
+}
+
+/* The place is looked up without the table's lock: a thread that holds the loader's lock, in an
+ * initialiser of a library, may wait here for the table's. A frame written twice counts once. */
+uint64_t agent_start_routine_add(const void *address)
+{
+	const uint64_t hash = write_frame(address);
+	struct routine *routine;
+
 	pthread_mutex_lock(&lock);
 	routine = find(address);
 	if (!routine->address && used < ROUTINES / 2) {

@@ -58,6 +58,17 @@ void agent_thread_stop(struct slot *slot)
 		agent_thread_switch(slot, PERF_EVENT_IOC_DISABLE);
 }
 
+void agent_thread_go_on(struct slot *slot)
+{
+	const _Atomic uint32_t *counting = &pmc_agent_control.counting;
+
+	if (slot->n_fds && agent.plan.stops && atomic_load(counting))
+		agent_thread_switch(slot, PERF_EVENT_IOC_ENABLE);
+	/* By pmctl ctl stop, just now. */
+	if (!atomic_load(counting))
+		agent_thread_stop(slot);
+}
+
 static void end_thread(struct slot *slot)
 {
 	const size_t need = SNAPSHOT_ROW_BYTES(agent.plan.groups, agent.plan.opened);

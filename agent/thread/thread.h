@@ -32,8 +32,10 @@ void agent_thread_reserve_groups(struct slot *slot);
 /* First thing in a new thread: fills the slot, opens and enables the groups. Nothing, if the agent
  * has stopped since the thread was made. */
 void agent_thread_begin(struct slot *slot);
-/* Before the agent works at the end of a thread: stops its groups, if that work would count. */
+/* Before the agent works at the end of a thread, and around what it rarely does in between: stops
+ * its groups, if that work would count. */
 void agent_thread_stop(struct slot *slot);
+void agent_thread_go_on(struct slot *slot);
 /* Moves a group descriptor to another number because the host is about to use this one. False: it
  * is not a group of ours. */
 bool agent_thread_move_fd(int fd);
@@ -83,9 +85,11 @@ struct agent_place {
 bool agent_find_place(const void *address, struct agent_place *place);
 
 /* ---- start_routine.c ---- */
-/* Writes the SITE frame of an address to the dump, once, and returns its hash. first: it has been
- * written now. Takes a lock: not async-signal-safe. */
-uint64_t agent_start_routine(const void *address, bool *first);
+/* The hash of the SITE frame of an address, if that has been written; else 0. Both take a lock: not
+ * for signal handlers. */
+uint64_t agent_start_routine(const void *address);
+/* Writes it to the dump, and returns its hash. */
+uint64_t agent_start_routine_add(const void *address);
 /* After dlclose: addresses are looked up again. */
 void agent_start_routines_forget(void);
 /* In a forked child. */

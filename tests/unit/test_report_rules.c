@@ -44,7 +44,8 @@ static void almost_all(void **state)
 	made_thread(1, thread_like(1, 1 * MS, 0), "later", NULL, 0);
 	made_profile(&profile, false);
 	text = table_of(&profile, (struct pmc_report_options){ 0 });
-	assert_non_null(strstr(text, "coverage unknown: the end of process 12037 is not in the dump"));
+	assert_non_null(
+		strstr(text, "coverage unknown: the end of process 12037 is not in the dump"));
 	assert_null(strstr(text, "last snapshot"));
 	assert_non_null(strstr(text, "at least 1 thread in 1 process"));
 	pmc_profile_free(&profile);

@@ -207,7 +207,6 @@ struct mac_start *mac_start_take(void *(*routine)(void *), void *arg)
 	_Atomic uint64_t *number;
 	struct entry *entry;
 	int saved = errno, was;
-	bool first;
 
 	for (unsigned i = 0; i < START_SEARCH && !start; i++) {
 		struct mac_start *at = &starts[atomic_fetch_add(&next, 1) % STARTS];
@@ -223,7 +222,9 @@ struct mac_start *mac_start_take(void *(*routine)(void *), void *arg)
 	start->creator = entry ? atomic_load(&entry->seq) : PMC_NO_SEQ;
 	/* A thread that is cancelled in the write would keep the lock of the table of routines. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
-	start->site = agent_start_routine((const void *)(uintptr_t)routine, &first);
+	start->site = agent_start_routine((const void *)(uintptr_t)routine);
+	if (!start->site)
+		start->site = agent_start_routine_add((const void *)(uintptr_t)routine);
 	pthread_setcancelstate(was, NULL);
 	errno = saved;
 	return start;
