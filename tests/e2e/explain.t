@@ -59,6 +59,18 @@ for user in "" "$other"; do
 		'["omp (3 threads)","(main) (1 thread)"]' "but fewer threads of OpenMP${user:+, as another user}" || diag "$(cat out)"
 done
 
+# One thread of two has 30 times the work. Others of this machine may take their CPUs.
+if [[ $needs == *cpus* ]]; then
+	OMP_WAIT_POLICY=active run "$PMCTL" explain --json -- "$PROG/omp" -300
+	said=$(sed 1d out | jq -r '.findings[] | .cause, .text, .evidence[]')
+	like "$said" '[6-9][0-9] % of its CPU time in the OpenMP runtime' "a thread of OpenMP that spins" || diag "$(cat out)"
+	like "$said" 'imbalance|waits for a CPU' "and that it has less work" || diag "$(cat out)"
+	OMP_WAIT_POLICY=passive run "$PMCTL" explain --json -- "$PROG/omp" -300
+	like "$(sed 1d out | jq -r '.findings[] | .cause, .text')" 'imbalance|waits for a CPU' "so if it sleeps meanwhile" || diag "$(cat out)"
+else
+	skip "one CPU" "a thread of OpenMP that spins"
+fi
+
 # System time is counted by ticks, of which a short program has one or two.
 wrong=0
 for _ in 1 2 3 4 5 6 7 8; do

@@ -62,6 +62,9 @@ for mpi in openmpi mpich; do
 		"$mpi: ranks in the order of their CPU time outside the MPI library" || diag "$(jq -c '.groups[] | [.key, .cpu_ns, .outside_mpi_ns, .samples]' out)"
 	run "$PMCTL" report --across rank $mpi-*
 	like "$(cat out)" "rank 3 has the most CPU time" "$mpi: the report names the slow rank"
+	run "$PMCTL" explain --json $mpi-*
+	# With more ranks than CPUs, Open MPI yields.
+	[ $mpi = openmpi ] || like "$(jq -r '.findings[] | .text, .evidence[]' out)" "[0-9]+ % of its CPU time in the MPI library" "$mpi: and explain where the others spin" || diag "$(cat out)"
 	run "${launch[@]}" "$PMCTL" run --report off --label tree=a -o "$T/each-$mpi-%j/%r.pmc" ./uneven.$mpi even
 	"$PMCTL" report --by job --format json each-$mpi-*/ >jobs.json
 	is "$(find each-$mpi-* -name '*.pmc' | sed 's,.*/,,' | sort | xargs) $(jq '.groups | length' jobs.json)" \

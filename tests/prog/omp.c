@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* omp [REGIONS]: an OpenMP parallel loop on four threads, each named; or so many small ones. */
+/* omp [REGIONS]: an OpenMP parallel loop on four threads, each named; or so many small ones; or
+ * less than none: so many in which one of two threads has 30 times the work of the other. */
 /* prog-flags: -fopenmp */
 #include "burn.h"
 
@@ -13,6 +14,10 @@ int main(int argc, char **argv)
 	const long regions = argc > 1 ? atol(argv[1]) : 0;
 	long sum = 0;
 
+	for (long region = regions; region < 0; region++) {
+#pragma omp parallel num_threads(2)
+		burn_thread_ms(omp_get_thread_num() ? region % 10 == 0 : 3);
+	}
 	for (long region = 0; region < regions; region++) {
 #pragma omp parallel for num_threads(4) reduction(+ : sum)
 		for (long i = 0; i < 20000; i++)

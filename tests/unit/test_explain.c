@@ -491,6 +491,74 @@ static void main_thread_of_team(void **state)
 	assert_string_equal(cause(), "");
 }
 
+/* A team of OpenMP of which one thread spins until the other one is done, or sleeps; the less it
+ * works, the more is gained. */
+static void waiting_team(void **state)
+{
+	struct pool_facts two[2];
+
+	(void)state;
+	for (unsigned spins = 0; spins < 2; spins++)
+		for (unsigned work = 500; work > 0; work /= 10) {
+			struct facts all = { .arena = &arena, .wall = S, .cpus = 2 };
+			const uint64_t cpu = S / 2000 * work;
+			const struct finding *list;
+			unsigned n;
+
+			memset(two, 0, sizeof(two));
+			for (unsigned i = 0; i < 2; i++) {
+				two[i].name = i ? "omp" : "(main)";
+				two[i].samples = i ? 3 : 900;
+				two[i].seen = two[i].in_parallel = S;
+				explain_add(&all, &two[i],
+					    &(struct thread_facts){
+						    .has_delay = true,
+						    .life = S,
+						    .row.flags = i ? 0 : PMC_THREAD_MAIN,
+						    .row.cpu_ns = i && !spins ? cpu : S,
+						    .spun = i && spins ? S - cpu : 0 });
+				explain_add_end(&all, &two[i]);
+			}
+			all.pools = two;
+			all.n_pools = 2;
+			list = explain_find(&all, &n);
+			assert_int_equal(n, 1);
+			assert_string_equal(list->cause, "imbalance");
+			assert_true(list->gain > 1.99 - (double)cpu / (double)S * 1.6);
+			assert_int_equal(strstr(list->evidence[0], "spin in the OpenMP") != NULL,
+					 spins);
+			/* Of equal work nothing is said, however much of it is below OpenMP. */
+			two[1].cpu = two[1].busiest.cpu = two[1].workers_cpu = two[1].worker.cpu =
+				S;
+			two[1].spun = 0;
+			explain_find(&all, &n);
+			assert_int_equal(n, 0);
+			/* It works elsewhere. */
+			two[1] = two[0];
+			two[1].in_parallel = S / 2;
+			explain_find(&all, &n);
+			assert_int_equal(n, 0);
+		}
+}
+
+/* In the library of OpenMP or MPI: what it waits for is elsewhere, so that there is no gain. */
+static void spinning(void **state)
+{
+	(void)state;
+	pool.samples = 1000;
+	pool.in_runtime = 150;
+	pool.spun = S * 15 / 100;
+	assert_string_equal(cause(), "");
+	pool.in_runtime = pool.in_mpi = 900;
+	pool.spun = S * 9 / 10;
+	assert_string_equal(cause(), "spin");
+	assert_non_null(strstr(finding()->text, "90 % of its CPU time in the MPI library"));
+	assert_true(finding()->gain == 0);
+	pool.in_mpi = 0;
+	assert_non_null(strstr(finding()->text, "the OpenMP runtime"));
+	assert_non_null(strstr(finding()->advice, "OMP_WAIT_POLICY"));
+}
+
 /* Beside two equal threads one that writes what they have made. */
 static void idle_thread_of_pool(void **state)
 {
@@ -837,6 +905,8 @@ int main(void)
 		cmocka_unit_test_setup(partners, set_up),
 		cmocka_unit_test_setup(team_of_futexes, set_up),
 		cmocka_unit_test_setup(main_thread_of_team, set_up),
+		cmocka_unit_test_setup(waiting_team, set_up),
+		cmocka_unit_test_setup(spinning, set_up),
 		cmocka_unit_test_setup(idle_thread_of_pool, set_up),
 		cmocka_unit_test(names_of_locks),
 		cmocka_unit_test_setup(counts_of_hardware, set_up),

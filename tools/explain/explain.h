@@ -50,7 +50,9 @@ struct pool_facts {
 	uint64_t cpu;
 	uint64_t most_cpu; /* of one thread */
 	unsigned cpus;	   /* that its processes might use at their start, at most; 0: unknown */
-	/* Without main threads, which often only start the others. */
+	uint64_t spun;	   /* of cpu: waits in the libraries of OpenMP and MPI, which spin */
+	/* Without main threads, which often only start the others, but with those of MPI ranks;
+	 * CPU times without `spun`, and of run delay the same share. */
 	uint64_t workers, workers_cpu, busy, busy_cpu; /* busy: in a fiftieth of their life */
 	struct thread_times worker;		       /* the one with most CPU time */
 	bool has_usage, has_switches;		       /* faults and switches; switches at least */
@@ -87,6 +89,10 @@ struct pool_facts {
 	uint64_t kernel_samples, in_kernel;
 	struct place_facts work; /* the same in functions of the program: numbers of samples */
 	uint64_t openmp;	 /* of samples: those with a function of its library in the stack */
+	/* Samples of all modes in which it waits in the library of OpenMP or MPI, and of MPI. */
+	uint64_t in_runtime, in_mpi;
+	/* Time of samples and waits, and of that below OpenMP: in parallel regions. */
+	uint64_t seen, in_parallel;
 	/* Sums of events, and whether all threads with CPU time have them. */
 	uint64_t counts[EXPLAIN_EVENTS];
 	bool has_count[EXPLAIN_EVENTS];
@@ -98,6 +104,7 @@ struct thread_facts {
 	/* life: without the time it was stopped; delay: without has_delay at least so much; waits:
 	 * for known locks, disks and sockets */
 	uint64_t life, delay, waits;
+	uint64_t spun; /* of its CPU time: as in pool_facts */
 	uint64_t counts[EXPLAIN_EVENTS];
 	bool has_count[EXPLAIN_EVENTS];
 };
@@ -108,8 +115,8 @@ struct facts {
 	struct pool_facts *pools;
 	uint64_t n_pools, threads;
 	/* wall: of the dump as a whole; cpu: including CPU time outside thread rows, without it
-	 * judged; overhead: of the agent, at least */
-	uint64_t wall, cpu, judged, delay, overhead;
+	 * judged; overhead: of the agent, at least; spun: as of its pools */
+	uint64_t wall, cpu, judged, delay, overhead, spun;
 	/* of all pools that use a CPU */
 	bool has_delay, has_waits, has_samples, has_counters;
 	const char *target; /* flags that name the running processes; NULL: of a dump */
@@ -190,6 +197,8 @@ bool explain_is_outside(const char *function);
 extern const char explain_gil[]; /* Python's interpreter lock is taken there */
 bool explain_names_lock(const char *function);
 
+/* Times of a thread or pool without what it spun; of its run delay the same share. */
+struct thread_times explain_work(const struct thread_times *all, uint64_t spun);
 void explain_add(struct facts *facts, struct pool_facts *pool, const struct thread_facts *thread);
 /* When all of a pool's threads and waits have been added. */
 void explain_add_end(struct facts *facts, struct pool_facts *pool);

@@ -99,6 +99,14 @@ static bool value_of(const struct pmc_p_thread *thread, const char *event, uint6
 	return false;
 }
 
+struct thread_times explain_work(const struct thread_times *all, uint64_t spun)
+{
+	const double part = spun < all->cpu ? 1 - (double)spun / (double)all->cpu : !all->cpu;
+
+	return (struct thread_times){ all->life, all->cpu - (spun < all->cpu ? spun : all->cpu),
+				      (uint64_t)(part * (double)all->delay) };
+}
+
 /* A thread is idle if its CPU time and known waits are less than this part of its life. */
 enum { IDLE_PART = 50 };
 
@@ -110,6 +118,7 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 		       life = thread->life > wanted ? thread->life : wanted,
 		       active = wanted + thread->waits;
 	const struct thread_times own = { life, row->cpu_ns, thread->delay };
+	const struct thread_times work = explain_work(&own, thread->spun);
 
 	if (!pool->threads++) {
 		pool->has_usage = pool->has_switches = true;
@@ -126,19 +135,21 @@ void explain_add(struct facts *facts, struct pool_facts *pool, const struct thre
 	pmc_add_sat(&pool->life, active < life / IDLE_PART ? active * 10 : life);
 	pool->idle += active < life / IDLE_PART;
 	pmc_add_sat(&pool->cpu, row->cpu_ns);
+	pool->spun += own.cpu - work.cpu;
+	facts->spun += own.cpu - work.cpu;
 	if (wanted > pool->busiest.cpu + pool->busiest.delay)
 		pool->busiest = own;
 	if (row->cpu_ns > pool->most_cpu)
 		pool->most_cpu = row->cpu_ns;
 	if (!(row->flags & PMC_THREAD_MAIN)) {
 		pool->workers++;
-		pool->workers_cpu += row->cpu_ns;
+		pool->workers_cpu += work.cpu;
 		if (wanted >= life / IDLE_PART) {
 			pool->busy++;
-			pool->busy_cpu += row->cpu_ns;
+			pool->busy_cpu += work.cpu;
 		}
-		if (row->cpu_ns >= pool->worker.cpu)
-			pool->worker = own;
+		if (work.cpu >= pool->worker.cpu)
+			pool->worker = work;
 	}
 	pool->has_usage &= !(row->flags & PMC_THREAD_NO_RUSAGE) || !row->cpu_ns;
 	pool->has_switches &= !pmc_lacks_switches(row) || !row->cpu_ns;
@@ -170,6 +181,8 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 		       const struct pmc_p_thread *thread, const struct pool_facts *before)
 {
 	const struct pmc_thread_fixed *fixed = &thread->fixed;
+	const uint64_t samples =
+		pool->samples + pool->kernel_samples - before->samples - before->kernel_samples;
 	struct thread_facts own = {
 		.row = *fixed,
 		.life = pmc_sub_sat(pmc_thread_on_ns(fixed, pmc_thread_until(thread)),
@@ -187,6 +200,16 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 		[EXPLAIN_SYSTEM] = "system-time",
 	};
 
+	/* By the shares of its samples, as the kernel's part of the waits may have none. */
+	if (samples)
+		own.spun = (uint64_t)((double)fixed->cpu_ns *
+				      (double)(pool->in_runtime - before->in_runtime) /
+				      (double)samples);
+	/* Of an MPI job the main threads work, the library's own ones do not. */
+	if (thread->has_outside_mpi && fixed->flags & PMC_THREAD_MAIN)
+		own.row.flags &= ~(unsigned)PMC_THREAD_MAIN;
+	else if (thread->has_outside_mpi && pool->in_parallel == before->in_parallel)
+		own.row.flags |= PMC_THREAD_MAIN;
 	own.has_delay = value_of(thread, "run-delay", &own.delay);
 	if (!own.has_delay && fixed->flags & PMC_THREAD_DELAY) {
 		own.has_delay = true;
@@ -603,15 +626,33 @@ static bool is_below(const struct spot_list *spots, const char *const *list)
 	return i < spots->n;
 }
 
-static bool in_openmp(const struct spot_list *spots)
+static bool is_of_openmp(const struct spot *spot)
 {
 	static const char *const libraries[] = { "libgomp", "libomp", "libiomp", NULL };
 	static const char *const functions[] = { "gomp_", "GOMP_", "__kmp", NULL };
+
+	return has_part(spot->module, libraries) || has_part(spot->function, functions);
+}
+
+/* Its innermost function, but for sched_yield and the like, is of OpenMP, and none that takes the
+ * next piece of a loop. */
+static bool waits_in_openmp(const struct spot_list *spots)
+{
+	static const char *const next[] = { "_next", NULL };
 	size_t i = 0;
 
-	while (i < spots->n && !has_part(spots->list[i]->module, libraries))
+	while (i + 1 < spots->n && (is_of_kernel(spots->list[i]) || is_of_language(spots->list[i])))
 		i++;
-	return i < spots->n || are_in(spots, 0, spots->n, functions);
+	return is_of_openmp(spots->list[i]) && !are_in(spots, i, i + 3, next);
+}
+
+static bool in_openmp(const struct spot_list *spots)
+{
+	size_t i = 0;
+
+	while (i < spots->n && !is_of_openmp(spots->list[i]))
+		i++;
+	return i < spots->n;
 }
 
 static void add_samples(struct facts *facts, struct pool_facts *pool, struct report_names *names,
@@ -630,6 +671,7 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 	facts->has_samples |= !off_cpu;
 	for (uint64_t i = 0; i < samples->n; i++) {
 		const struct pmc_p_sample *sample = &samples->list[i];
+		bool openmp, mpi, waits;
 
 		if (off_cpu && !sample->stack) {
 			pool->unseen += sample->weight;
@@ -637,19 +679,27 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 		}
 		names_of_stack(names, sample->stack, NAMES_FUNCTION, false, &spots);
 		facts->go |= is_below(&spots, go_functions);
+		openmp = in_openmp(&spots);
+		pool->seen += off_cpu || is_time ? sample->weight : 0;
+		pool->in_parallel += openmp && (off_cpu || is_time) ? sample->weight : 0;
 		if (off_cpu) {
 			add_wait(facts->arena, pool, &spots, sample->count, sample->weight);
 			continue;
 		}
+		mpi = sample->stack && sample->stack->in_mpi;
+		waits = mpi || waits_in_openmp(&spots);
+		pool->in_mpi += mpi ? sample->count : 0;
+		pool->in_runtime += waits ? sample->count : 0;
 		if (is_of_kernel(spots.list[0])) {
 			pool->kernel_samples += is_time ? sample->count : 0;
 			pool->in_kernel += is_time ? sample->weight : 0;
 			continue;
 		}
 		pool->samples += sample->count;
-		pool->openmp += in_openmp(&spots) ? sample->count : 0;
-		explain_place_add(facts->arena, &pool->work, function_of_program(&spots),
-				  sample->count);
+		pool->openmp += openmp ? sample->count : 0;
+		if (!waits)
+			explain_place_add(facts->arena, &pool->work, function_of_program(&spots),
+					  sample->count);
 		if (is_time)
 			pool->sampled += sample->weight;
 		if (is_below(&spots, spin_functions))

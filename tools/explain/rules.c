@@ -78,7 +78,9 @@ static const char *plural(uint64_t n)
 static void limit_to_cpus(struct judging *j)
 {
 	const struct facts *facts = j->facts;
-	const double busy = share(facts->cpu, facts->wall), room = (double)facts->cpus / busy;
+	/* Threads that spin make way for work. */
+	const double busy = share(facts->cpu - facts->spun, facts->wall),
+		     room = (double)facts->cpus / busy;
 
 	if (facts->cpus && room > 1 && room < j->finding->gain)
 		GAIN(j, room, "%s, but %u CPU%s / %.5g busy", j->finding->arithmetic, facts->cpus,
@@ -341,6 +343,24 @@ static bool lock(struct judging *j)
 	return true;
 }
 
+/* CPU time and run delay, without those of waits that spin. */
+static struct thread_times work_of(const struct pool_facts *pool)
+{
+	return explain_work(&(struct thread_times){ pool->life, pool->cpu, pool->delay },
+			    pool->spun);
+}
+
+/* Most of the time in which it was seen: one of a team of OpenMP. */
+static bool in_parallel(const struct pool_facts *pool)
+{
+	return share(pool->in_parallel, pool->seen) >= 0.6;
+}
+
+static const char *runtime_of(const struct pool_facts *pool)
+{
+	return pool->in_mpi > pool->in_runtime / 2 ? "the MPI library" : "the OpenMP runtime";
+}
+
 /* A pool whose threads wait while one thread of the run computes. */
 static const struct pool_facts *idle_workers(const struct facts *facts,
 					     const struct pool_facts *hot)
@@ -351,7 +371,7 @@ static const struct pool_facts *idle_workers(const struct facts *facts,
 		if (pool != hot && pool->threads >= 2 &&
 		    share(pool->all_life, facts->wall) >= 0.5 * (double)pool->threads &&
 		    share(pool->cpu, facts->wall) >= 0.01 &&
-		    share(pool->cpu, pool->all_life) <= 0.4)
+		    share(pool->cpu - pool->spun, pool->all_life) <= 0.4)
 			return pool;
 	}
 	return NULL;
@@ -361,7 +381,7 @@ static bool serial(struct judging *j)
 {
 	const struct facts *facts = j->facts;
 	const struct pool_facts *pool = j->pool, *workers = idle_workers(facts, pool);
-	const double cpus = share(facts->cpu, facts->wall);
+	const double cpus = share(facts->cpu - facts->spun, facts->wall);
 	double most;
 
 	if (facts->cpus < 2 || !workers ||
@@ -387,24 +407,24 @@ static bool is_main(const struct pool_facts *pool)
 }
 
 struct team {
-	uint64_t n, cpu, first_start, last_start;
+	uint64_t n, cpu, spun, first_start, last_start;
 	struct thread_times busiest;
 };
 
 static struct team team_of(const struct pool_facts *pool)
 {
-	struct team team = { pool->workers, pool->workers_cpu, pool->first_start, pool->last_start,
-			     pool->worker };
+	struct team team = { pool->workers,	pool->workers_cpu, pool->spun,
+			     pool->first_start, pool->last_start,  pool->worker };
 
 	/* Where some share the work, the idle ones have other work, as writers and timers. */
-	if (pool->busy >= 2) {
+	if (pool->busy >= 2 && !in_parallel(pool)) {
 		team.n = pool->busy;
 		team.cpu = pool->busy_cpu;
 	}
 	if (is_main(pool)) {
 		team.n = 1;
-		team.cpu = pool->cpu;
-		team.busiest = (struct thread_times){ pool->life, pool->cpu, pool->delay };
+		team.busiest = work_of(pool);
+		team.cpu = team.busiest.cpu;
 	}
 	return team;
 }
@@ -416,7 +436,7 @@ static bool works_in(const struct pool_facts *pool, const char *function)
 
 	return pool->samples >= 20 && pool->work.function &&
 	       !strcmp(pool->work.function, function) &&
-	       share(pool->work.most, pool->samples) >= 0.6 && outside <= pool->any.ns / 10;
+	       share(pool->work.most, pool->work.ns) >= 0.6 && outside <= pool->any.ns / 10;
 }
 
 /* The main thread that does a part of the work itself, as one of OpenMP does, and the others. */
@@ -425,11 +445,12 @@ static const struct pool_facts *rest_of_team(const struct facts *facts,
 {
 	const char *function = pool->work.function;
 
-	for (uint64_t i = 0; i < facts->n_pools && function && works_in(pool, function); i++) {
+	for (uint64_t i = 0; i < facts->n_pools; i++) {
 		const struct pool_facts *rest = &facts->pools[i];
 
-		if (is_main(pool) + is_main(rest) == 1 && pool->cpu > rest->cpu / 10 &&
-		    rest->cpu > pool->cpu / 10 && works_in(rest, function))
+		if (is_main(pool) + is_main(rest) == 1 &&
+		    ((in_parallel(pool) && in_parallel(rest)) ||
+		     (function && works_in(pool, function) && works_in(rest, function))))
 			return rest;
 	}
 	return NULL;
@@ -443,13 +464,19 @@ static double excess(const struct facts *facts, const struct team *team)
 	return share(team->busiest.cpu * cpus, team->cpu);
 }
 
+static bool spins(const struct team *team)
+{
+	return share(team->spun, team->cpu + team->spun) >= 0.1;
+}
+
 static bool is_unequal(const struct facts *facts, const struct team *team)
 {
 	const uint64_t cpu = team->busiest.cpu, wanted = cpu + team->busiest.delay;
 
+	/* While others spin, what it waits for is no work of theirs. */
 	return team->n >= 2 && team->n <= 4096 && excess(facts, team) >= 1.4 &&
 	       share(cpu, facts->wall) >= 0.35 && share(wanted, facts->wall) >= 0.5 &&
-	       share(wanted, team->busiest.life) >= 0.7 &&
+	       share(wanted, team->busiest.life) >= (spins(team) ? 0.5 : 0.7) &&
 	       team->last_start - team->first_start <= facts->wall / 4;
 }
 
@@ -458,13 +485,17 @@ static bool is_unequal(const struct facts *facts, const struct team *team)
 static bool join(struct team *team, const struct pool_facts *pool, const struct pool_facts *rest)
 {
 	const struct team others = team_of(rest);
+	const struct thread_times its = work_of(pool), of_rest = work_of(rest);
 	const uint64_t most = team->busiest.cpu + team->busiest.delay,
-		       all = pool->cpu + pool->delay + rest->cpu + rest->delay;
+		       all = its.cpu + its.delay + of_rest.cpu + of_rest.delay;
 
-	if (!pool->has_delay || !rest->has_delay || others.busiest.cpu > team->busiest.cpu)
+	/* Threads that spin have a CPU. */
+	if (others.busiest.cpu > team->busiest.cpu ||
+	    ((!pool->has_delay || !rest->has_delay) && rest->spun <= of_rest.cpu))
 		return false;
 	team->n += others.n;
 	team->cpu += others.cpu;
+	team->spun += others.spun;
 	if (others.first_start < team->first_start)
 		team->first_start = others.first_start;
 	if (others.last_start > team->last_start)
@@ -476,6 +507,7 @@ static bool imbalance(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool, *rest = NULL;
 	struct team team = team_of(pool);
+	const char *who = pool->in_mpi ? "ranks" : "threads";
 
 	if (!is_unequal(j->facts, &team)) {
 		rest = rest_of_team(j->facts, pool);
@@ -484,15 +516,20 @@ static bool imbalance(struct judging *j)
 	}
 	j->finding->text = rest ? SAY(j, "%s and %s have unequal work",
 				      pool->threads > 1 ? "its threads" : "it", rest->name) :
-				  "its threads have unequal work";
-	EVIDENCE(j, "the busiest of %llu threads has %s of CPU time, the mean is %s%s%s",
-		 (unsigned long long)team.n, TIME(j, team.busiest.cpu), TIME(j, team.cpu / team.n),
-		 rest ? ", most of it in " : "", rest ? rest->work.function : "");
+				  SAY(j, "its %s have unequal work", who);
+	EVIDENCE(j, "the busiest of %llu %s has %s of CPU time, the mean is %s%s%s%s%s",
+		 (unsigned long long)team.n, who, TIME(j, team.busiest.cpu),
+		 TIME(j, team.cpu / team.n), rest && pool->work.function ? ", most of it in " : "",
+		 rest && pool->work.function ? pool->work.function : "",
+		 spins(&team) ? SAY(j, ", without %s for which they spin in ", TIME(j, team.spun)) :
+				"",
+		 spins(&team) ? runtime_of(rest && rest->spun > pool->spun ? rest : pool) : "");
 	GAIN(j, excess(j->facts, &team), "%s x %u / %s", EXACT(j, team.busiest.cpu),
 	     j->facts->cpus && j->facts->cpus < team.n ? j->facts->cpus : (unsigned)team.n,
 	     EXACT(j, team.cpu));
 	limit_to_cpus(j);
-	j->finding->advice = "smaller pieces of work, which idle threads can take";
+	j->finding->advice = pool->in_mpi ? "equal parts of the work for the ranks" :
+					    "smaller pieces of work, which idle threads can take";
 	return true;
 }
 
@@ -741,10 +778,35 @@ static bool takes_samples(struct judging *j, uint64_t n, const char *does, const
 	return true;
 }
 
+/* In the libraries of OpenMP and MPI, which spin: no gain, as what they wait for is elsewhere. */
+static bool spins_for_others(struct judging *j)
+{
+	const struct pool_facts *pool = j->pool;
+	const bool mpi = pool->in_mpi > pool->in_runtime / 2;
+
+	if (pool->in_runtime < 20 || share(pool->spun, pool->cpu) < 0.2)
+		return false;
+	j->finding->text =
+		SAY(j, "spends %.0f %% of its CPU time in %s, where threads spin until others %s",
+		    percent(pool->spun, pool->cpu), runtime_of(pool),
+		    mpi ? "send or answer" : "are done");
+	EVIDENCE(j, "%llu of %llu samples in functions of it: %s of %s",
+		 (unsigned long long)pool->in_runtime,
+		 (unsigned long long)(pool->samples + pool->kernel_samples), TIME(j, pool->spun),
+		 TIME(j, pool->cpu));
+	j->finding->loss_ns = (double)pool->spun;
+	j->finding->advice = mpi ? "equal work for all ranks, or fewer and larger messages" :
+				   "equal work for all threads, or larger pieces of it; "
+				   "OMP_WAIT_POLICY=passive saves CPU time, but no wall time";
+	return true;
+}
+
 static bool spin(struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
 
+	if (spins_for_others(j))
+		return true;
 	j->finding->advice = "a lock that sleeps";
 	if (takes_samples(j, pool->spinning, "spins", "spin locks and sched_yield"))
 		return true;
