@@ -263,6 +263,38 @@ static unsigned lines(const char *const *list)
 	return n;
 }
 
+/* Forty threads that sleep until one of them has something to do, and then wait longer for a CPU
+ * than they compute; and where that is little of the run. */
+static void turns(void **state)
+{
+	(void)state;
+	pool.threads = pool.workers = 40;
+	pool.life = pool.all_life = 160 * S;
+	facts.wall = 4 * S;
+	pool.cpu = S * 3 / 2;
+	facts.cpu = S * 16 / 10;
+	pool.delay = facts.delay = 8 * S;
+	count(EXPLAIN_SYSTEM, S);
+	assert_string_equal(cause(), "cpu-starved");
+	assert_non_null(strstr(finding()->text, "CPU 84 % of the time in which it does not sleep"));
+	assert_non_null(strstr(finding()->evidence[0], "run delay 8.0 s of 9.5 s"));
+	assert_non_null(strstr(finding()->evidence[2], "in the kernel"));
+	/* No faster than one CPU does the work. */
+	assert_true(finding()->estimate && finding()->gain > 2.49 && finding()->gain < 2.51);
+	pool.delay = facts.delay = S * 17 / 10;
+	assert_string_equal(cause(), "preempted");
+	assert_true(finding()->gain > 1.73 && finding()->gain < 1.75);
+	/* Few CPUs are no excluded cause then. */
+	pool.delay = facts.delay = S;
+	assert_string_equal(cause(), "kernel");
+	assert_string_equal(finding()->unknown[0],
+			    "CPUs (run delay 0.6 % of its time, 40 % of that "
+			    "in which it does not sleep: 1.0 s)");
+	assert_int_equal(lines(finding()->excluded), 0);
+	pool.delay = facts.delay = S / 10;
+	assert_string_equal(finding()->excluded[0], "CPUs (run delay 0.1 % of its time)");
+}
+
 /* What costs CPU time is said beside any other cause, and no more of it than that. */
 static void cost_beside(void **state)
 {
@@ -897,6 +929,7 @@ int main(void)
 		cmocka_unit_test_setup(incomplete_delays, set_up),
 		cmocka_unit_test_setup(preemptions_alone, set_up),
 		cmocka_unit_test_setup(larger_loss, set_up),
+		cmocka_unit_test_setup(turns, set_up),
 		cmocka_unit_test_setup(cost_beside, set_up),
 		cmocka_unit_test_setup(most_time_first, set_up),
 		cmocka_unit_test_setup(life_of_short_threads, set_up),

@@ -95,13 +95,17 @@ static double runnable(const struct facts *facts)
 	return share(facts->cpu + facts->delay, facts->wall);
 }
 
+/* While its threads did not sleep. */
+static bool is_delayed(const struct pool_facts *pool)
+{
+	return pool->delay > EXPLAIN_LEAST_DELAY_NS &&
+	       share(pool->delay, pool->cpu + pool->delay) >= 0.15;
+}
+
 /* A delay that is not complete is at least so long. */
 static bool waits_for_cpu(const struct pool_facts *pool)
 {
-	const uint64_t wanted = pool->cpu + pool->delay;
-
-	return pool->delay > EXPLAIN_LEAST_DELAY_NS && share(pool->delay, wanted) >= 0.15 &&
-	       share(pool->delay, pool->life) >= 0.1;
+	return is_delayed(pool) && share(pool->delay, pool->life) >= 0.1;
 }
 
 /* One that works all the time, perhaps among others that are idle. */
@@ -116,31 +120,58 @@ static bool busiest_waits(const struct judging *j)
 	       pool->busiest.delay > EXPLAIN_LEAST_DELAY_NS;
 }
 
+/* Threads that take turns sleep for most of their life: longer for a CPU than they compute. */
+static bool turns_wait(const struct judging *j)
+{
+	const struct pool_facts *pool = j->pool;
+
+	return pool->threads > 1 && pool->delay > EXPLAIN_LEAST_DELAY_NS &&
+	       pool->delay >= pool->cpu && share(pool->delay, j->facts->wall) >= 0.1;
+}
+
 /* By taskset(1) or a cpuset, while the run has more CPUs. */
 static bool is_confined(const struct judging *j)
 {
 	return j->pool->cpus && j->pool->cpus < j->facts->cpus;
 }
 
-/* The wait of the pool, else of its busiest thread. The gain is the larger one of: that, and of its
- * longest-lived thread. */
+/* Of threads that take turns one works at a time: without the delay, the run takes at least the
+ * time that is left, and what all compute. */
+static void estimate_turns(struct judging *j)
+{
+	const uint64_t wall = j->facts->wall, cpu = j->facts->cpu,
+		       rest = pmc_sub_sat(wall, j->pool->delay), least = rest > cpu ? rest : cpu;
+
+	if (j->pool->has_delay && least < wall)
+		GAIN(j, share(wall, least), "%s wall / %s of %s, if one thread works at a time",
+		     EXACT(j, wall), EXACT(j, least),
+		     rest > cpu ? "it without run delay" : "CPU time");
+	j->finding->estimate = true;
+}
+
+/* The wait of the pool, else of its busiest thread, else of those that take turns. The gain is the
+ * larger one of: that, and of its longest-lived thread. */
 static bool says_wait(struct judging *j, const char *though)
 {
 	const struct pool_facts *pool = j->pool;
-	const bool all = waits_for_cpu(pool);
-	uint64_t life = all ? pool->life : pool->busiest.life,
-		 delay = all ? pool->delay : pool->busiest.delay;
+	const bool all = waits_for_cpu(pool), one_thread = !all && busiest_waits(j),
+		   turns = !all && !one_thread && turns_wait(j);
+	uint64_t life = all   ? pool->life :
+			turns ? pool->cpu + pool->delay :
+				pool->busiest.life,
+		 delay = one_thread ? pool->busiest.delay : pool->delay;
 	const double times = share(life, pmc_sub_sat(life, delay)),
 		     one = share(pool->longest.life,
 				 pmc_sub_sat(pool->longest.life, pool->longest.delay));
 	const bool longest = all && one > 1.1 * times && pool->longest.life >= j->facts->wall / 2 &&
 			     pool->has_delay && pool->threads > 1;
 
-	if (!all && !busiest_waits(j))
+	if (!all && !one_thread && !turns)
 		return false;
-	j->finding->text = SAY(j, "%swaits for a CPU %s%.0f %% of its time%s%s",
-			       all ? "" : "its busiest thread ", pool->has_delay ? "" : "at least ",
-			       percent(delay, life),
+	j->finding->text = SAY(j, "%swaits for a CPU %s%.0f %% of %s%s%s",
+			       one_thread ? "its busiest thread " : "",
+			       pool->has_delay ? "" : "at least ", percent(delay, life),
+			       turns ? "the time in which it does not sleep" : "its time",
 			       longest ? SAY(j, ", its longest-lived thread %.0f %%",
 					     percent(pool->longest.delay, pool->longest.life)) :
 					 "",
@@ -154,11 +185,13 @@ static bool says_wait(struct judging *j, const char *though)
 	life = longest ? pool->longest.life : life;
 	delay = longest ? pool->longest.delay : delay;
 	/* Of a delay that is not complete the most that can be gained is unknown. */
-	if (pool->has_delay)
+	if (turns)
+		estimate_turns(j);
+	else if (pool->has_delay)
 		GAIN(j, longest ? one : times, "%s%s / (%s - run delay %s)",
 		     longest ? "of its longest-lived thread " : "", EXACT(j, life), EXACT(j, life),
 		     EXACT(j, delay));
-	j->finding->loss_ns = (double)(all ? pool->delay : pool->busiest.delay);
+	j->finding->loss_ns = (double)(one_thread ? pool->busiest.delay : pool->delay);
 	return true;
 }
 
@@ -1049,9 +1082,16 @@ static void add_rest(struct judging *j, const char *also)
 		EVIDENCE(j,
 			 "%llu of %llu threads are idle for 98 %% of their time and hardly count",
 			 (unsigned long long)pool->idle, (unsigned long long)pool->threads);
-	if (pool->has_delay && share(pool->delay, pool->life) < 0.1)
+	if (pool->has_delay && share(pool->delay, pool->life) < 0.1 && !is_delayed(pool))
 		EXCLUDE(j, "CPUs (run delay %.1f %% of its time)",
 			percent(pool->delay, pool->life));
+	else if (pool->has_delay && share(pool->delay, pool->life) < 0.1 && !is_of_cpus(cause) &&
+		 !is_of_cpus(also))
+		UNKNOWN(j,
+			"CPUs (run delay %.1f %% of its time, %.0f %% of that in which it does "
+			"not sleep: %s)",
+			percent(pool->delay, pool->life),
+			percent(pool->delay, pool->cpu + pool->delay), TIME(j, pool->delay));
 	else if (pool->has_delay && pool->delay <= EXPLAIN_LEAST_DELAY_NS)
 		UNKNOWN(j, "CPUs (run delay %.1f %% of its time, which is too short to judge: %s)",
 			percent(pool->delay, pool->life), TIME(j, pool->life));
