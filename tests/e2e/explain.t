@@ -205,6 +205,10 @@ kill -TERM $pid
 wait $pid
 is "$? $(jq '.wall_ns > 0' stopped.json)" "0 true" "-p: at a signal, what was seen by then"
 
+# The shell's own pmctl is no part of what it looks at.
+run bash -c '"$1" explain --json -o shell.pmc -p $$ -d 300ms; exit $?' bash "$PMCTL"
+[ "$(id -u)" -ne 0 ] || is "$status $("$PMCTL" report --format json shell.pmc | jq '.processes | length')" "0 1" "-p: of the shell that starts it, without itself" || diag "$(cat out)"
+
 works() { grep -q worker /proc/$pid/task/*/comm; }
 # running CASE [as_nobody]: what explain -p says of the program, as root with its locks
 running() {

@@ -157,6 +157,9 @@ int live_trees_read(const struct live_tids *pids, struct live_tids *tids)
 		children.n = 0;
 		live_children_add(tids->list[i], &children);
 		for (unsigned c = 0; c < children.n && !error; c++) {
+			/* Started by the shell that it is to look at. */
+			if (children.list[c] == getpid())
+				continue;
 			error = add_tids(children.list[c], tids);
 			/* It has ended. */
 			error = error == -ESRCH ? 0 : error;

@@ -45,7 +45,7 @@ int live_tids_read(pid_t pid, struct live_tids *tids);
 /* Appends the processes that a thread has started, and those of its threads that have ended, as far
  * as the kernel lists them (CONFIG_PROC_CHILDREN). */
 void live_children_add(pid_t tid, struct live_tids *pids);
-/* live_tids_read() with the threads of all its descendants. */
+/* live_tids_read() with the threads of all its descendants, but for pmctl itself. */
 int live_tree_read(pid_t pid, struct live_tids *tids);
 /* The same of several processes; those that have ended are left out, unless all have. */
 int live_trees_read(const struct live_tids *pids, struct live_tids *tids);
