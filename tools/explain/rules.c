@@ -1079,9 +1079,10 @@ static void add_rest(struct judging *j, const char *also)
 		EVIDENCE(j, "also waits for a CPU %s%.0f %% of its time",
 			 pool->has_delay ? "" : "at least ", percent(pool->delay, pool->life));
 	if (pool->idle && pool->idle < pool->threads)
-		EVIDENCE(j,
-			 "%llu of %llu threads are idle for 98 %% of their time and hardly count",
-			 (unsigned long long)pool->idle, (unsigned long long)pool->threads);
+		EVIDENCE(j, "%llu of %llu threads %s", (unsigned long long)pool->idle,
+			 (unsigned long long)pool->threads,
+			 pool->idle == 1 ? "is idle for 98 % of its time and hardly counts" :
+					   "are idle for 98 % of their time and hardly count");
 	if (pool->has_delay && share(pool->delay, pool->life) < 0.1 && !is_delayed(pool))
 		EXCLUDE(j, "CPUs (run delay %.1f %% of its time)",
 			percent(pool->delay, pool->life));
