@@ -295,6 +295,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	run "$PMCTL" explain --json off-cpu.pmc
 	is "$(jq -r '.findings[].unknown[] | select(startswith("waits for a CPU"))' out)" "waits for a CPU after a wake-up (pmctl run -e run-delay)" \
 		"a dump with waits alone: which waits for a CPU are unknown" || diag "$(cat out)"
+	is "$(jq '[.unknown[] | select(endswith("(their waits include those for a CPU)"))] | length' out)" 1 "and why locks are" || diag "$(cat out)"
 	"$PMCTL" profile --on-cpu -o on-cpu.pmc -- "$PROG/causes" pinned 200 2>err
 	run "$PMCTL" explain --json on-cpu.pmc
 	is "$(jq -r '.unknown[]' out | grep -c 'pmctl run') $(jq -r '.unknown[]' out | grep -c 'pmctl profile')" "0 2" "a recording of CPU time: no advice to run it otherwise" || diag "$(cat out)"

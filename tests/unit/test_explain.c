@@ -186,6 +186,14 @@ static void incomplete_delays(void **state)
 	pool.delay = S / 50;
 	explain_add_end(&facts, &pool);
 	assert_true(pool.has_waits && !pool.mixed);
+	/* They are little of waits that are ten times as long, but for those of idle threads. */
+	pool.delay = S / 10;
+	pool.waits = pool.active.ns = S;
+	explain_add_end(&facts, &pool);
+	assert_true(pool.has_waits && !pool.mixed);
+	pool.active.ns = S / 2;
+	explain_add_end(&facts, &pool);
+	assert_true(pool.mixed && !pool.has_waits);
 }
 
 /* 40 threads on two CPUs in a dump without run delay: preemptions alone say that they wait for a

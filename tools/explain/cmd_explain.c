@@ -283,8 +283,10 @@ static void find_unknown(const struct facts *facts, const char *list[EXPLAIN_LIN
 {
 	struct pool_facts all = { .has_delay = facts->has_delay, .has_waits = facts->has_waits };
 
-	for (uint64_t i = 0; i < facts->n_pools; i++)
+	for (uint64_t i = 0; i < facts->n_pools; i++) {
 		all.has_places |= facts->pools[i].has_places;
+		all.mixed |= facts->pools[i].mixed;
+	}
 	explain_unknown(facts, &all, list);
 }
 

@@ -710,11 +710,12 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 }
 
 /* Waits of threads without run delay hold what they waited for a CPU after they were woken. That is
- * little where the others, and preemptions, show few waits for a CPU. */
+ * little of them where the others, and preemptions, show few waits for a CPU. */
 static bool are_waits_mixed(const struct pool_facts *pool)
 {
-	return !pool->has_delay && pool->delay > EXPLAIN_LEAST_DELAY_NS &&
-	       pool->delay > (pool->cpu + pool->delay) / 7;
+	const uint64_t waits = pool->idle < pool->threads ? pool->active.ns : pool->waits;
+
+	return !pool->has_delay && pool->delay > EXPLAIN_LEAST_DELAY_NS && pool->delay > waits / 7;
 }
 
 void explain_add_end(struct facts *facts, struct pool_facts *pool)
