@@ -135,6 +135,16 @@ static void share_of_gain(void **state)
 	pool.cpus = 1;
 	assert_string_equal(finding()->advice, "a wider affinity (taskset, cpuset)");
 	assert_string_equal(finding()->instead, "fewer threads on these CPUs");
+	/* Of two processes each may have a CPU of its own, of which others take a part. */
+	pool.processes = 2;
+	assert_non_null(strstr(finding()->evidence[0], "each of its 2 processes may use 1"));
+	assert_non_null(strstr(finding()->advice, "what else is on these CPUs"));
+	assert_non_null(strstr(finding()->advice, "share CPUs, a wider affinity"));
+	assert_null(finding()->instead);
+	facts.cpus = 3;
+	facts.delay = 2 * S;
+	assert_non_null(strstr(finding()->evidence[0], "of which its threads may use 1"));
+	assert_string_equal(finding()->advice, "a wider affinity (taskset, cpuset)");
 	facts.cpus = 1;
 	facts.delay = S / 2;
 	pool.cpus = 0;

@@ -49,8 +49,12 @@ struct pool_facts {
 	uint64_t first_start, last_start; /* of a thread */
 	uint64_t cpu;
 	uint64_t most_cpu; /* of one thread */
-	unsigned cpus;	   /* that its processes might use at their start, at most; 0: unknown */
-	uint64_t spun;	   /* of cpu: waits in the libraries of OpenMP and MPI, which spin */
+	/* cpus: that one of its processes might use at its start, at most; 0: unknown. They need
+	 * not be those of another process. */
+	unsigned cpus;
+	uint64_t processes;
+	const void *process; /* the last one of them */
+	uint64_t spun;	     /* of cpu: waits in the libraries of OpenMP and MPI, which spin */
 	/* Without main threads, which often only start the others, but with those of MPI ranks;
 	 * CPU times without `spun`, and of run delay the same share. */
 	uint64_t workers, workers_cpu, busy, busy_cpu; /* busy: in a fiftieth of their life */

@@ -222,6 +222,8 @@ static void add_thread(struct facts *facts, struct pool_facts *pool,
 	for (unsigned i = 0; i < EXPLAIN_EVENTS; i++)
 		own.has_count[i] = value_of(thread, events[i], &own.counts[i]);
 	facts->has_counters |= own.has_count[EXPLAIN_CYCLES];
+	pool->processes += pool->process != thread->process->origin;
+	pool->process = thread->process->origin;
 	if (thread->process->known && thread->process->fixed.cpus > pool->cpus)
 		pool->cpus = thread->process->fixed.cpus;
 	explain_add(facts, pool, &own);

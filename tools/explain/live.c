@@ -180,11 +180,16 @@ static void add_thread(struct facts *facts, struct pool_facts *pool, const struc
 		});
 }
 
-static unsigned count_cpus(pid_t pid)
+/* That one of the processes may use. */
+static unsigned count_cpus(const struct live_tids *pids)
 {
-	cpu_set_t set;
+	cpu_set_t all, set;
 
-	return sched_getaffinity(pid, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 0;
+	CPU_ZERO(&all);
+	for (unsigned i = 0; i < pids->n; i++)
+		if (sched_getaffinity(pids->list[i], sizeof(set), &set) == 0)
+			CPU_OR(&all, &all, &set);
+	return (unsigned)CPU_COUNT(&all);
 }
 
 static void make_facts(struct watch *watch, struct facts *facts)
@@ -243,7 +248,7 @@ int explain_watch(const char *pids, const char *name, uint64_t duration_ns, stru
 	*facts = (struct facts){ .arena = arena };
 	if (code)
 		return code;
-	facts->cpus = count_cpus(found.list[0]);
+	facts->cpus = count_cpus(&found);
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", found.list[0]);
 	facts->go = run_is_go(exe);
 	live_cpu_limit_read(found.list[0], &before);

@@ -135,6 +135,12 @@ static bool is_confined(const struct judging *j)
 	return j->pool->cpus && j->pool->cpus < j->facts->cpus;
 }
 
+/* A dump has the number of CPUs of each process: several that are confined may have all of them. */
+static bool may_use_all(const struct judging *j)
+{
+	return j->pool->processes > 1 && j->pool->cpus * j->pool->processes >= j->facts->cpus;
+}
+
 /* Of threads that take turns one works at a time: without the delay, the run takes at least the
  * time that is left, and what all compute. */
 static void estimate_turns(struct judging *j)
@@ -181,7 +187,10 @@ static bool says_wait(struct judging *j, const char *though)
 		 pool->has_delay ? "" : "at least ", TIME(j, delay), TIME(j, life),
 		 j->facts->has_delay ? "" : "at least ", runnable(j->facts), j->facts->cpus,
 		 plural(j->facts->cpus),
-		 is_confined(j) ? SAY(j, ", of which its threads may use %u", pool->cpus) : "");
+		 !is_confined(j) ? "" :
+		 may_use_all(j)	 ? SAY(j, ", of which each of its %llu processes may use %u",
+				       (unsigned long long)pool->processes, pool->cpus) :
+				   SAY(j, ", of which its threads may use %u", pool->cpus));
 	life = longest ? pool->longest.life : life;
 	delay = longest ? pool->longest.delay : delay;
 	/* Of a delay that is not complete the most that can be gained is unknown. */
@@ -277,8 +286,11 @@ static bool held_back(struct judging *j)
 
 static void widen(struct judging *j)
 {
-	j->finding->advice = WIDER;
-	j->finding->instead = FEWER;
+	j->finding->advice = may_use_all(j) ?
+				     "a look at what else is on these CPUs (pmctl top -a); "
+				     "or, if these processes share CPUs, " WIDER :
+				     WIDER;
+	j->finding->instead = may_use_all(j) ? NULL : FEWER;
 	limit_to_cpus(j);
 }
 
@@ -332,7 +344,8 @@ static bool preempted(struct judging *j)
 							"each other on one CPU";
 
 	if (j->facts->cpus && !waits_for_cpu(j->pool) && says_preempted(j)) {
-		j->finding->advice = measure_first(j, is_confined(j) ? WIDER ", or " FEWER : look);
+		j->finding->advice = measure_first(
+			j, is_confined(j) && !may_use_all(j) ? WIDER ", or " FEWER : look);
 		return true;
 	}
 	if (!j->facts->cpus ||
