@@ -606,6 +606,14 @@ static void spinning(void **state)
 	assert_true(finding()->gain == 0);
 	pool.in_mpi = 0;
 	assert_non_null(strstr(finding()->text, "the OpenMP runtime"));
+	/* It would wait with a CPU, too. */
+	pool.life = 3 * S;
+	pool.delay = facts.delay = 2 * S;
+	assert_string_equal(cause(), "spin");
+	pool.spun = S / 2;
+	assert_string_equal(cause(), "cpu-starved");
+	assert_non_null(strstr(finding()->evidence[2], "the OpenMP runtime"));
+	pool.spun = S * 9 / 10;
 	assert_non_null(strstr(finding()->advice, "OMP_WAIT_POLICY"));
 }
 

@@ -102,10 +102,11 @@ static bool is_delayed(const struct pool_facts *pool)
 	       share(pool->delay, pool->cpu + pool->delay) >= 0.15;
 }
 
-/* A delay that is not complete is at least so long. */
+/* A delay that is not complete is at least so long. Threads that spin wait for others anyway. */
 static bool waits_for_cpu(const struct pool_facts *pool)
 {
-	return is_delayed(pool) && share(pool->delay, pool->life) >= 0.1;
+	return is_delayed(pool) && share(pool->delay, pool->life) >= 0.1 &&
+	       share(pool->spun, pool->cpu) < 0.8;
 }
 
 /* One that works all the time, perhaps among others that are idle. */
