@@ -423,6 +423,10 @@ static void overhead_of_agent(void **state)
 	pool.cpu = facts.cpu = 3000 * 100000;
 	assert_string_equal(cause(), "short-lived");
 	assert_true(finding()->gain > 1.2 && finding()->gain < 1.4);
+	/* The main threads of as many processes. */
+	pool.processes = 3000;
+	assert_string_not_equal(cause(), "short-lived");
+	pool.processes = 0;
 	facts.overhead = facts.cpu / 25;
 	assert_null(finding()->evidence[1]);
 	facts.overhead = facts.cpu / 2;
@@ -529,6 +533,12 @@ static void main_thread_of_team(void **state)
 	assert_string_equal(cause(), "imbalance");
 	assert_ptr_equal(finding()->of, &two[1]);
 	assert_true(finding()->gain > 1.53 && finding()->gain < 1.54);
+	/* It waits for the others, too, which is saved with equal work. */
+	two[1].workers_cpu = two[1].worker.cpu = S * 3 / 4;
+	facts.cpu = S * 105 / 100;
+	assert_true(finding()->gain > 1.9 && finding()->gain < 1.91);
+	two[1].workers_cpu = two[1].worker.cpu = S;
+	facts.cpu = S * 13 / 10;
 	/* It wanted to do more. */
 	two[0].delay = S * 6 / 10;
 	assert_string_equal(cause(), "preempted");

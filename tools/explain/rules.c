@@ -504,11 +504,14 @@ static const struct pool_facts *rest_of_team(const struct facts *facts,
 }
 
 /* The CPU time of the busiest thread as a multiple of what it would be with the work divided. */
+static unsigned cpus_of(const struct facts *facts, const struct team *team)
+{
+	return facts->cpus && facts->cpus < team->n ? facts->cpus : (unsigned)team->n;
+}
+
 static double excess(const struct facts *facts, const struct team *team)
 {
-	const uint64_t cpus = facts->cpus && facts->cpus < team->n ? facts->cpus : team->n;
-
-	return share(team->busiest.cpu * cpus, team->cpu);
+	return share(team->busiest.cpu * cpus_of(facts, team), team->cpu);
 }
 
 static bool spins(const struct team *team)
@@ -555,12 +558,16 @@ static bool imbalance(struct judging *j)
 	const struct pool_facts *pool = j->pool, *rest = NULL;
 	struct team team = team_of(pool);
 	const char *who = pool->in_mpi ? "ranks" : "threads";
+	uint64_t busy_ns;
 
 	if (!is_unequal(j->facts, &team)) {
 		rest = rest_of_team(j->facts, pool);
 		if (!rest || !join(&team, pool, rest) || !is_unequal(j->facts, &team))
 			return false;
 	}
+	busy_ns = pmc_sub_sat(team.busiest.life, team.busiest.delay);
+	if (busy_ns < team.busiest.cpu)
+		busy_ns = team.busiest.cpu;
 	j->finding->text = rest ? SAY(j, "%s and %s have unequal work",
 				      pool->threads > 1 ? "its threads" : "it", rest->name) :
 				  SAY(j, "its %s have unequal work", who);
@@ -571,9 +578,9 @@ static bool imbalance(struct judging *j)
 		 spins(&team) ? SAY(j, ", without %s for which they spin in ", TIME(j, team.spun)) :
 				"",
 		 spins(&team) ? runtime_of(rest && rest->spun > pool->spun ? rest : pool) : "");
-	GAIN(j, excess(j->facts, &team), "%s x %u / %s", EXACT(j, team.busiest.cpu),
-	     j->facts->cpus && j->facts->cpus < team.n ? j->facts->cpus : (unsigned)team.n,
-	     EXACT(j, team.cpu));
+	/* In its waits others may have worked: these may be saved, too. */
+	GAIN(j, share(busy_ns * cpus_of(j->facts, &team), team.cpu), "%s x %u / %s",
+	     EXACT(j, busy_ns), cpus_of(j->facts, &team), EXACT(j, team.cpu));
 	limit_to_cpus(j);
 	j->finding->advice = pool->in_mpi ? "equal parts of the work for the ranks" :
 					    "smaller pieces of work, which idle threads can take";
@@ -671,8 +678,10 @@ static bool short_lived(struct judging *j)
 	/* Of each thread it is unknown. */
 	const bool inflated = share(j->facts->overhead, j->facts->cpu) >= 0.1;
 
-	if (pool->threads < 200 || share(pool->cpu, pool->threads) > 1e6 ||
-	    share(pool->all_life, pool->threads) > 1e8 || share(cost, pool->cpu + cost) < 0.1)
+	/* Main threads are those of processes, which judge_children() judges. */
+	if (pool->threads < 200 || pool->processes > pool->threads / 2 ||
+	    share(pool->cpu, pool->threads) > 1e6 || share(pool->all_life, pool->threads) > 1e8 ||
+	    share(cost, pool->cpu + cost) < 0.1)
 		return false;
 	j->finding->text = SAY(
 		j, "%llu threads of %s of CPU time each%s", (unsigned long long)pool->threads,
@@ -1258,7 +1267,7 @@ static bool judge_children(struct judging *j)
 			       TIME(j, facts->children_cpu / facts->children),
 			       facts->overhead ? ", without the agent's overhead" : "");
 	j->finding->loss_ns = (double)cost;
-	EVIDENCE(j, "start and end of a process take some 0.6 ms: %s for all of them",
+	EVIDENCE(j, "start and end of a process take some 0.6 ms with an exec: up to %s for all",
 		 TIME(j, cost));
 	say_overhead(j);
 	j->finding->advice = "one process that does the work of several";
