@@ -227,19 +227,26 @@ EXEC_LIST(AGENT_API, execl, false, execve(file, argv, environ))
 EXEC_LIST(AGENT_API, execlp, false, execvpe(file, argv, environ))
 EXEC_LIST(AGENT_API, execle, true, execve(file, argv, envp))
 
-__attribute__((noreturn)) static void leave(int status)
+/* next: NULL if it was not looked up at the start. This may be a handler or a vfork child. */
+__attribute__((noreturn)) static void leave(int status, void (*next)(int))
 {
 	agent_leave(PMC_ENDED_EXIT, status & 0xff);
+	/* ThreadSanitizer's gives the status of a program with races. */
+	if (next)
+		next(status);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
 
 AGENT_API void _exit(int status)
 {
-	leave(status);
+	leave(status, real__exit);
 }
 
-AGENT_API void _Exit(int status) __attribute__((alias("_exit")));
+AGENT_API void _Exit(int status)
+{
+	leave(status, real__Exit);
+}
 
 AGENT_API void quick_exit(int status)
 {
@@ -292,7 +299,7 @@ AGENT_API int daemon(int nochdir, int noclose)
 	case 0:
 		break;
 	default:
-		leave(0);
+		leave(0, NULL);
 	}
 	if (setsid() < 0)
 		return -1;

@@ -171,4 +171,11 @@ PMC_REPORT=off PMC_OUT=$T/fake.pmc run env LD_PRELOAD="$AGENT $PROG/faketime" "$
 is "$status $("$PMCTL" report --format json "$T/fake.pmc" | jq '.processes[0] | .end_ns - .start_ns < 86400e9')" "0 true" \
 	"a library that falsifies clock_gettime does not falsify times"
 
+# ---- a library behind the agent ------------------------------------------------------------------
+LD_PRELOAD=$PROG/behind "$cases" leaves >bare
+for job in "" off; do
+	run env PMC_JOB=$job LD_PRELOAD="$AGENT $PROG/behind" "$cases" leaves
+	same bare out "PMC_JOB=$job: functions of a library behind the agent are called"
+done
+
 done_testing

@@ -75,6 +75,13 @@ for kind in address thread; do
 	like "$(cat err)" 'heap-use-after-free|data race' "-fsanitize=$kind finds what it is there for" ||
 		diag_file err stderr
 done
+# They give the status in _exit.
+for how in process child; do
+	run ./bad-thread $how
+	status0=$status
+	run env LD_PRELOAD="$AGENT" ./bad-thread $how
+	is "$status $status0" "66 66" "-fsanitize=thread, a $how that ends by _exit: its status"
+done
 
 # ---- valgrind ------------------------------------------------------------------------------------
 if command -v valgrind >/dev/null; then

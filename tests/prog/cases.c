@@ -687,6 +687,36 @@ static int edge_name(void)
 	return 0;
 }
 
+/* ---- what a library behind the agent (behind.c) sees --------------------------------------- */
+static void leave_by_handler(int signo)
+{
+	_exit(signo == SIGTERM ? 20 : 99);
+}
+
+static int leaves(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(10);
+	reap(pid);
+	pid = fork();
+	if (!pid)
+		_Exit(11);
+	reap(pid);
+	pid = vfork();
+	if (!pid)
+		_exit(12);
+	reap(pid);
+	pid = fork();
+	if (!pid) {
+		signal(SIGTERM, leave_by_handler);
+		raise(SIGTERM);
+	}
+	reap(pid);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -724,6 +754,7 @@ static const struct {
 	{ "fifo", fifo },
 	{ "edge-name", edge_name },
 	{ "title", title },
+	{ "leaves", leaves },
 };
 
 int main(int argc, char **argv)
