@@ -18,7 +18,8 @@ bool agent_host_dup(int from, int to);
 /* First in the constructor: before it no syscall() of the agent's works. */
 void agent_syscall_init(void);
 /* Makes the host's system call. If it installs a seccomp filter, the agent first tries whether it
- * survives under that filter. Result and errno as syscall(2). */
-long agent_filtering_call(long number, const long args[6]);
+ * survives under that filter. prctl: the function for the call; NULL: syscall(2). Result and errno
+ * as of syscall(2). */
+long agent_filtering_call(long number, const long args[6], int (*prctl)(int, ...));
 /* The host has named the calling thread. */
 void agent_name_given(const char *name);

@@ -175,12 +175,14 @@ static int failed(struct exec_env *env, long result)
 	return (int)result;
 }
 
+/* Nothing is looked up in what may be a vfork child. */
 AGENT_API int execve(const char *path, char *const argv[], char *const envp[])
 {
 	struct exec_env env;
 
 	envp = before(&env, AT_FDCWD, path, 0, envp);
-	return failed(&env, syscall(SYS_execve, path, argv, envp));
+	return failed(&env, real_execve ? real_execve(path, argv, envp) :
+					  syscall(SYS_execve, path, argv, envp));
 }
 
 AGENT_API int execv(const char *path, char *const argv[])
@@ -211,16 +213,10 @@ AGENT_API int execveat(int dir, const char *path, char *const argv[], char *cons
 
 AGENT_API int fexecve(int fd, char *const argv[], char *const envp[])
 {
-#ifdef __GLIBC__
-	/* It is declared as never NULL. */
-	char *const *volatile args = argv;
+	struct exec_env env;
 
-	if (fd < 0 || !args || !envp) {
-		errno = EINVAL;
-		return -1;
-	}
-#endif
-	return execveat(fd, "", argv, envp, AT_EMPTY_PATH);
+	envp = before(&env, fd, "", AT_EMPTY_PATH, envp);
+	return failed(&env, REAL(fexecve)(fd, argv, envp));
 }
 
 EXEC_LIST(AGENT_API, execl, false, execve(file, argv, environ))

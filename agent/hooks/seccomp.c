@@ -213,7 +213,7 @@ static bool installs_filter(long number, const long a[6])
 	       (a[0] == SECCOMP_SET_MODE_STRICT || a[0] == SECCOMP_SET_MODE_FILTER);
 }
 
-long agent_filtering_call(long number, const long a[6])
+long agent_filtering_call(long number, const long a[6], int (*prctl)(int, ...))
 {
 	bool filter = installs_filter(number, a) && agent_active();
 	uint64_t held = 0;
@@ -233,7 +233,8 @@ long agent_filtering_call(long number, const long a[6])
 		real_clock_gettime = NULL;
 	if (!agent_libc_syscall)
 		agent_syscall_init();
-	result = agent_libc_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	result = prctl ? prctl((int)a[0], a[1], a[2], a[3], a[4]) :
+			 agent_libc_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	agent_fds_let(held);
 	if (number == SYS_prctl && a[0] == PR_SET_NAME && result == 0)
 		agent_name_given((const char *)a[1]);
@@ -283,5 +284,5 @@ long agent_watched_syscall(long number, ...)
 			return -1;
 		break;
 	}
-	return agent_filtering_call(number, a);
+	return agent_filtering_call(number, a, NULL);
 }

@@ -180,7 +180,7 @@ AGENT_API int prctl(int option, ...)
 	for (unsigned i = 1; i < 5; i++)
 		call[i] = va_arg(args, long);
 	va_end(args);
-	return (int)agent_filtering_call(SYS_prctl, call);
+	return (int)agent_filtering_call(SYS_prctl, call, real_prctl);
 }
 
 /* ---- destructors of thread-specific data ---------------------------------------------------*/

@@ -172,9 +172,9 @@ is "$status $("$PMCTL" report --format json "$T/fake.pmc" | jq '.processes[0] | 
 	"a library that falsifies clock_gettime does not falsify times"
 
 # ---- a library behind the agent ------------------------------------------------------------------
-LD_PRELOAD=$PROG/behind "$cases" leaves >bare
+LD_PRELOAD=$PROG/behind "$cases" leaves "$cases" >bare
 for job in "" off; do
-	run env PMC_JOB=$job LD_PRELOAD="$AGENT $PROG/behind" "$cases" leaves
+	run env PMC_JOB=$job LD_PRELOAD="$AGENT $PROG/behind" "$cases" leaves "$cases"
 	same bare out "PMC_JOB=$job: functions of a library behind the agent are called"
 done
 

@@ -23,3 +23,13 @@ static void *next(const char *name)
 	}
 LEAVES(_exit)
 LEAVES(_Exit)
+
+#define RETURNS(name)                                                                              \
+	int next_##name(long, long, long, long, long) __asm__(#name);                              \
+	int next_##name(long a, long b, long c, long d, long e)                                    \
+	{                                                                                          \
+		return ((int (*)(long, long, long, long, long))next(#name))(a, b, c, d, e);        \
+	}
+RETURNS(execve)
+RETURNS(fexecve)
+RETURNS(prctl)

@@ -714,6 +714,16 @@ static int leaves(void)
 		raise(SIGTERM);
 	}
 	reap(pid);
+	for (int i = 0; i < 3; i++) {
+		pid = i == 2 ? vfork() : fork();
+		if (!pid)
+			exec_way(i ? "execve" : "fexecve");
+		reap(pid);
+	}
+	printf("prctl %d\n", prctl(PR_SET_NAME, "leaves", 0, 0, 0));
+	errno = 0;
+	printf("prctl %d", prctl(-1, 0, 0, 0, 0));
+	printf(" %d\n", errno == EINVAL);
 	return 0;
 }
 
