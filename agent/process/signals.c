@@ -262,17 +262,36 @@ static bool take_default(int signo, void (*handler)(int, siginfo_t *, void *), i
  * action: Go replaces the handlers of higher ones. The host sees the default action, and the masks
  * that it has set. If it installs a handler or blocks this very signal, the agent takes another
  * number. A thread that blocks all signals has this one unblocked all the same: it would have no
- * ticks. Should somebody else send it there, it is blocked and queued again.
+ * ticks. Should somebody else send it there, it is blocked and queued again, and the agent takes
+ * another number, too. Other threads that block all signals go on with the former number, whose
+ * handler stays, until they get it from somebody else or change their mask.
  */
 
 /* Of a thread: two overflows, a tick. */
 #define MOST_PENDING 3
 
-static _Atomic int own; /* 0: none */
+static _Atomic int own;		/* 0: none */
+static _Atomic uint64_t former; /* numbers before it whose handler is still the agent's */
+static _Atomic uint64_t in_use; /* blocked in particular by a thread of the host, once */
 
 int agent_own_signal(void)
 {
 	return atomic_load_explicit(&own, memory_order_relaxed);
+}
+
+int agent_own_signal_of(const struct slot *slot)
+{
+	const int signo = agent_own_signal();
+
+	if (!slot->blocked || slot->blocked == signo)
+		return signo;
+	return atomic_load(&former) & bit_of(slot->blocked) ? slot->blocked : 0;
+}
+
+static bool is_of_agent(int signo)
+{
+	return signo > 0 && signo <= SIGRTMAX &&
+	       (signo == agent_own_signal() || atomic_load(&former) & bit_of((unsigned)signo));
 }
 
 /* Whether the set has most real-time signals: then the host does not mean this particular one. */
@@ -315,39 +334,90 @@ static bool is_tick(const siginfo_t *info)
 	return info->si_code == SI_TIMER && info->si_ptr == &agent;
 }
 
-/* Signals of the agent's timers and events that are pending in the calling thread. */
-static void drop(int signo)
+/* Signals of the agent's timers and events that are pending in the calling thread. True: of the
+ * sampling event. */
+static bool drop(int signo)
 {
 	siginfo_t others[MOST_PENDING];
 	unsigned n = 0;
+	bool dropped = false;
 
 	for (unsigned i = 0; i < MOST_PENDING && take_pending(signo, &others[n]); i++)
-		if (is_overflow(&others[n]))
+		if (is_overflow(&others[n])) {
 			agent_sample_dropped();
-		else
+			dropped = true;
+		} else {
 			n += !is_tick(&others[n]);
+		}
 	for (unsigned i = 0; i < n; i++)
 		send_again(signo, &others[i]);
+	return dropped;
 }
 
-/* The host uses this number: the agent takes the next free one. */
-__attribute__((cold)) static void move(int from)
+/* The host uses this number: the agent takes the next free one. stays: its handler does. */
+__attribute__((cold)) static void move(int from, bool stays)
 {
+	const uint64_t bit = bit_of((unsigned)from);
 	int signo;
 
-	if (!atomic_compare_exchange_strong(&own, &from, 0))
+	if (atomic_compare_exchange_strong(&own, &from, 0)) {
+		if (stays)
+			atomic_fetch_or(&former, bit);
+		signo = agent_own_signal_take(from + 1);
+	} else if (!stays && atomic_fetch_and(&former, ~bit) & bit) {
+		signo = agent_own_signal();
+	} else {
 		return;
-	signo = agent_own_signal_take(from + 1);
+	}
 	agent_tick_moved(signo);
 	agent_sample_moved(signo);
-	drop(from);
+}
+
+/* What the kernel's mask of the calling thread, now this one, must be for the agent's number. */
+static uint64_t follow(uint64_t mask)
+{
+	const uint64_t bit = bit_of((unsigned)agent_own_signal());
+
+	if (!is_any(mask)) {
+		agent_self->blocked = 0;
+		return mask;
+	}
+	mask |= bit_of(agent_self->blocked);
+	agent_self->blocked = (uint8_t)(mask & bit ? agent_own_signal() : 0);
+	return mask & ~bit;
+}
+
+/* The calling thread's timer and event, after that. from: its number before. */
+static void switch_number(int from)
+{
+	agent_timer_switch(agent_self);
+	agent_sample_route(agent_self);
+	if (drop(from))
+		agent_sample_enable(agent_self);
+}
+
+/* Both, outside of the handler. */
+__attribute__((cold)) static void catch_up(int from)
+{
+	uint64_t mask;
+
+	if (!agent_self)
+		return;
+	mask = follow(agent_mask_set(UINT64_MAX));
+	switch_number(from);
+	agent_mask_set(mask);
 }
 
 __attribute__((cold)) static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
 {
 	if (agent_self && hidden(agent_self->blocked, &context->uc_sigmask) == signo) {
-		move(signo);
-		sigaddset(&context->uc_sigmask, signo);
+		uint64_t mask;
+
+		move(signo, true);
+		memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+		mask = follow(mask);
+		memcpy(&context->uc_sigmask, &mask, sizeof(mask));
+		switch_number(signo);
 		send_again(signo, info);
 		return;
 	}
@@ -389,10 +459,11 @@ __attribute__((cold)) void agent_own_signal_take_unqueued(void)
 
 void agent_own_signal_drop(void)
 {
+	const int signo = agent_self ? agent_own_signal_of(agent_self) : agent_own_signal();
 	siginfo_t info;
 
-	if (agent_own_signal())
-		drop(agent_own_signal());
+	if (signo)
+		drop(signo);
 	if (!agent.config.sample.on || !take_pending(SIGIO, &info))
 		return;
 	if (info.si_code == SI_KERNEL)
@@ -409,26 +480,12 @@ static uint64_t mask_now(void)
 	return mask;
 }
 
-/* Whether the thread has blocked it in particular, maybe before the exec. */
+/* Whether a thread has blocked it in particular, this one maybe before the exec. */
 static bool is_in_use(int signo)
 {
-	const uint64_t mask = mask_now();
+	const uint64_t mask = mask_now(), used = is_any(mask) ? 0 : mask;
 
-	return mask & bit_of((unsigned)signo) && !is_any(mask);
-}
-
-/* In the calling thread. The signal before is the host's now. */
-static void unblock_own(int signo)
-{
-	const uint64_t bit = bit_of((unsigned)signo);
-	uint64_t before;
-
-	if (!agent_self || !(mask_now() & bit))
-		return;
-	before = bit_of(agent_self->blocked);
-	agent_self->blocked = (uint8_t)signo;
-	pmc_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, sizeof(bit));
-	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &before, NULL, sizeof(before));
+	return (used | atomic_load(&in_use)) & bit_of((unsigned)signo);
 }
 
 int agent_own_signal_take(int from)
@@ -437,24 +494,19 @@ int agent_own_signal_take(int from)
 		if (signo == agent.config.dump || is_in_use(signo) ||
 		    !take_default(signo, on_own, SA_RESTART))
 			continue;
-		unblock_own(signo);
 		atomic_store(&own, signo);
+		if (!from && agent_self)
+			agent_mask_set(follow(agent_mask_set(UINT64_MAX)));
 		return signo;
 	}
 	return 0;
 }
 
 /* The agent's signal if the host has it blocked in the calling thread, but the kernel has not. */
-static int hidden_now(uint64_t *bit)
+static bool hidden_now(uint64_t *bit)
 {
-	const int signo = agent_own_signal();
-	sigset_t now;
-
-	*bit = bit_of((unsigned)signo);
-	if (!signo || !agent_self || agent_self->blocked != signo ||
-	    pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &now, sizeof(*bit)) != 0)
-		return 0;
-	return hidden(agent_self->blocked, &now);
+	*bit = bit_of(agent_self ? agent_self->blocked : 0);
+	return *bit && is_any(mask_now());
 }
 
 /* Whether the kernel's action for it is the agent's, but the host's SIG_IGN. */
@@ -490,10 +542,12 @@ __attribute__((noinline)) void agent_own_signal_hide(void)
 
 bool agent_own_signal_action(int signo, const struct sigaction *action, struct sigaction *old)
 {
-	if (signo <= 0 || signo != agent_own_signal() || !agent_active())
+	if (!is_of_agent(signo) || !agent_active())
 		return false;
-	if (action && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN) {
-		move(signo);
+	if (action && action->sa_handler != SIG_DFL &&
+	    (action->sa_handler != SIG_IGN || signo != agent_own_signal())) {
+		move(signo, false);
+		catch_up(signo);
 		return false;
 	}
 	*old = table[signo].original;
@@ -510,7 +564,7 @@ long agent_own_signal_call(int signo, const void *action, void *old, size_t byte
 
 	/* The kernel refuses what cannot be read, which it tries before it refuses SIGKILL, and
 	 * another size. */
-	if (signo <= 0 || signo != agent_own_signal() || bytes != sizeof(uint64_t) ||
+	if (!is_of_agent(signo) || bytes != sizeof(uint64_t) ||
 	    (action && pmc_sys4(SYS_rt_sigaction, SIGKILL, action, NULL, bytes) == -EFAULT))
 		return AGENT_NOT_OWN;
 	if (given) {
@@ -548,14 +602,32 @@ static uint64_t keep_own(struct slot *slot, int signo, int how, uint64_t mask)
 	} else {
 		/* The next one may be in the mask, too. */
 		while (signo && mask & bit_of((unsigned)signo)) {
-			move(signo);
-			agent_sigaction(signo, &table[signo].original, NULL);
+			const bool stays = table[signo].original.sa_handler != SIG_IGN;
+
+			move(signo, stays);
+			catch_up(signo);
+			if (!stays)
+				agent_sigaction(signo, &table[signo].original, NULL);
 			signo = agent_own_signal();
 		}
 		if (how == SIG_SETMASK)
 			slot->blocked = 0;
 	}
 	return mask;
+}
+
+/* The host sets or adds this mask. */
+static void note_in_use(uint64_t mask)
+{
+	mask &= ~(bit_of((unsigned)SIGRTMIN) - 1);
+	if (mask & ~atomic_load_explicit(&in_use, memory_order_relaxed) && !is_any(mask))
+		atomic_fetch_or(&in_use, mask);
+}
+
+/* The agent has another number than this thread hides. */
+static bool is_behind(const struct slot *slot)
+{
+	return slot->blocked && slot->blocked != agent_own_signal();
 }
 
 int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
@@ -576,10 +648,14 @@ int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
 		return 0;
 	}
 	slot = signo && agent_active() ? agent_self : NULL;
+	if (slot && is_behind(slot))
+		catch_up(slot->blocked);
 	was = slot ? slot->blocked : 0;
 	if (set) {
 		memcpy(&mask, set, sizeof(mask));
 		mask &= ~internal;
+		if (how != SIG_UNBLOCK)
+			note_in_use(mask);
 	}
 	if (set && slot)
 		mask = keep_own(slot, signo, how, mask);
@@ -588,6 +664,9 @@ int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
 		sigaddset(old, (int)was);
 	if (slot && slot->blocked != was && !atomic_load(&slot->timer))
 		agent_timer_start(slot);
+	/* Another thread has changed the number meanwhile. */
+	if (slot && is_behind(slot))
+		catch_up(slot->blocked);
 	return (int)-error;
 }
 

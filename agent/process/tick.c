@@ -73,17 +73,14 @@ void agent_timer_start(struct slot *slot)
 	/* The clock of a thread, see pmc_thread_cpu_ns: any thread may create its timer. */
 	const clockid_t clock = (clockid_t)((~slot->tid << 3) | PMC_CLOCK_OF_THREAD);
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
-				  .sigev_signo = atomic_load(&tick.signo),
+				  .sigev_signo = agent_own_signal_of(slot),
 				  .sigev_value.sival_ptr = &agent };
 	const struct timespec ns = { .tv_nsec = (long)period };
 	const struct itimerspec times = { ns, ns };
 	int id;
 
-	if (!event.sigev_signo || !period || (slot->flags & PMC_THREAD_ADOPTED))
-		return;
-	/* The number of the agent's signal changed after the thread blocked all signals: the new
-	 * one is blocked. */
-	if (slot->blocked && slot->blocked != event.sigev_signo)
+	if (!atomic_load(&tick.signo) || !event.sigev_signo || !period ||
+	    (slot->flags & PMC_THREAD_ADOPTED))
 		return;
 	event.sigev_notify_thread_id = (pid_t)slot->tid;
 	if (atomic_fetch_sub(&tick.left, 1) <= 0 ||

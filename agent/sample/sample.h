@@ -30,6 +30,11 @@ void agent_sample_enable(struct slot *slot);
 /* The number of the agent's signal has changed. 0: none is left, or sampling ends in all threads,
  * before a seccomp filter. */
 void agent_sample_moved(int signo);
+/* The number for this thread has. */
+void agent_sample_route(struct slot *slot);
+/* agent/process: the agent's signal for a thread: one that has blocked all signals has the number
+ * unblocked that the agent had then. 0: none. */
+int agent_own_signal_of(const struct slot *slot);
 /* Before an exec: no signal of this thread stays pending; after a failed one. */
 void agent_sample_hold(void);
 /* A pending signal of the calling thread's event was dropped. */

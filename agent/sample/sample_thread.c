@@ -173,13 +173,19 @@ static int route(int fd, const struct slot *slot, int number)
 	return (int)(result ? result : pmc_sys3(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK));
 }
 
+/* 0: it is not sampled. */
+static int number_of(const struct slot *slot)
+{
+	return atomic_load(&signal_number) ? agent_own_signal_of(slot) : 0;
+}
+
 bool sample_open(struct slot *slot, struct sample_thread *thread)
 {
 	const struct pmc_perf_target target = { .pid = (int)slot->tid, .cpu = -1 };
-	const int number = atomic_load(&signal_number);
+	const int number = number_of(slot);
 	int fd = -1;
 
-	if (!agent_fds_take(1))
+	if (!number || !agent_fds_take(1))
 		return false;
 	if (agent_groups_open(&plan, 0, 1, target, &fd, &thread->id) != 0 ||
 	    route(fd, slot, number) != 0) {
@@ -280,12 +286,19 @@ void agent_sample_release(struct slot *slot)
 static void route_again(struct slot *slot)
 {
 	struct sample_thread *thread;
-	int fd = event_of(slot, &thread), number = atomic_load(&signal_number);
+	int fd = event_of(slot, &thread), number = number_of(slot);
 
 	if (fd < 0)
 		return;
 	if (!number || route(fd, slot, number) != 0)
 		pmc_perf_group_disable(fd);
+}
+
+void agent_sample_route(struct slot *slot)
+{
+	/* A filter may kill for it. */
+	if (atomic_load(&signal_number))
+		route_again(slot);
 }
 
 void agent_sample_moved(int number)

@@ -72,6 +72,21 @@ while IFS='|' read -r name want cmd; do
 	esac
 done <<<"$table"
 
+# ---- the program's own real-time signals ---------------------------------------------------------
+# The agent goes on to another number, in all threads, whose own signals nobody sees.
+for case in alone signalfd worker worker-one worker-two worker-default worker-ignored; do
+	run "$PROG/rt_signals" $case
+	mv out out0
+	for vars in PMC_INTERVAL=10ms PMC_SAMPLE=task-clock@100000; do
+		rm -f x.pmc
+		run timeout -k 1 100 env "LD_PRELOAD=$AGENT" $vars "PMC_OUT=$T/x.pmc" "$PROG/rt_signals" $case
+		is "$status" 0 "rt_signals $case, $vars: status"
+		same out0 out "rt_signals $case, $vars: the program gets its signals alone"
+	done
+	is "$("$PMCTL" report --format json x.pmc | jq '[.threads[] | select(.samples * 2e5 < .cpu_ns)] | length')" 0 \
+		"rt_signals $case: all threads are sampled to their end"
+done
+
 # ---- snapshots come while the program runs -------------------------------------------------------
 # start VARIABLES...: `ticks busy` in the background, $pid, until descriptor 9 is closed.
 start() {

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rt_signals CASE: a program that sends itself real-time signals, or blocks single ones, while its
+ * threads block all: prints the signals that it gets, the same with ticks and samples as without.
+ */
+#include "burn.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define STEP_MS 40
+
+static sigset_t all;
+static pthread_barrier_t met;
+
+/* Sends one of each of the first N real-time signals. */
+static void send(int n)
+{
+	for (int i = 0; i < n; i++)
+		kill(getpid(), SIGRTMIN + i);
+	burn_thread_ms(STEP_MS);
+}
+
+static void take(void)
+{
+	const struct timespec zero = { 0, 0 };
+	siginfo_t info;
+	sigset_t pending;
+	int signo;
+
+	sigpending(&pending);
+	for (int i = 1; i <= SIGRTMAX; i++)
+		if (sigismember(&pending, i))
+			printf("pending RTMIN+%d\n", i - SIGRTMIN);
+	while ((signo = sigtimedwait(&all, &info, &zero)) > 0)
+		printf("RTMIN+%d\n", signo - SIGRTMIN);
+}
+
+/* One thread. */
+static void alone(void)
+{
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	for (int n = 0; n < 4; n++) {
+		burn_thread_ms(STEP_MS);
+		send(n);
+		take();
+	}
+}
+
+/* By signalfd. */
+static void descriptor(void)
+{
+	struct signalfd_siginfo info;
+	int fd;
+
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	fd = signalfd(-1, &all, SFD_NONBLOCK);
+	burn_thread_ms(STEP_MS);
+	send(1);
+	while (read(fd, &info, sizeof(info)) == sizeof(info))
+		printf("RTMIN+%d\n", (int)info.ssi_signo - SIGRTMIN);
+}
+
+static void *worker(void *arg)
+{
+	/* Twice: before the main thread sends or blocks signals, and after that. */
+	for (int i = 0; i < 2; i++) {
+		burn_thread_ms(STEP_MS);
+		pthread_barrier_wait(&met);
+		pthread_barrier_wait(&met);
+	}
+	burn_thread_ms(2 * STEP_MS);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	burn_thread_ms(STEP_MS);
+	take();
+	return arg;
+}
+
+/* A second thread that blocks all; the main thread blocks all, too, or SIGRTMIN and n signals more
+ * alone. */
+static void with_worker(int n, const char *handler)
+{
+	sigset_t some, old;
+	pthread_t thread;
+
+	pthread_barrier_init(&met, NULL, 2);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	pthread_create(&thread, NULL, worker, NULL);
+	if (n) {
+		sigemptyset(&some);
+		sigprocmask(SIG_SETMASK, &old, NULL);
+	}
+	burn_thread_ms(STEP_MS);
+	pthread_barrier_wait(&met);
+	for (int i = 0; i < n; i++)
+		sigaddset(&some, SIGRTMIN + i);
+	if (n)
+		sigprocmask(SIG_BLOCK, &some, NULL);
+	send(n ? n : 1);
+	take();
+	pthread_barrier_wait(&met);
+	pthread_barrier_wait(&met);
+	/* The host takes the number for itself. */
+	if (handler)
+		signal(SIGRTMIN, !strcmp(handler, "default") ? SIG_DFL : SIG_IGN);
+	burn_thread_ms(STEP_MS);
+	take();
+	pthread_barrier_wait(&met);
+	pthread_join(thread, NULL);
+	take();
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+
+	sigfillset(&all);
+	if (!strcmp(how, "alone"))
+		alone();
+	else if (!strcmp(how, "signalfd"))
+		descriptor();
+	else if (!strcmp(how, "worker"))
+		with_worker(0, NULL);
+	else if (!strcmp(how, "worker-one"))
+		with_worker(1, NULL);
+	else if (!strcmp(how, "worker-two"))
+		with_worker(2, NULL);
+	else if (!strcmp(how, "worker-default"))
+		with_worker(1, "default");
+	else if (!strcmp(how, "worker-ignored"))
+		with_worker(0, "ignored");
+	else
+		return 2;
+	puts("alive");
+	return 0;
+}
