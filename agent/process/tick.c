@@ -322,7 +322,7 @@ void agent_tick_moved(int signo)
 		return;
 	if (!signo && (agent.config.interval || agent.config.delay))
 		agent_note(NOTE_TICK);
-	atomic_store(&tick.signo, signo);
+	atomic_store(&tick.signo, tick.room ? signo : 0);
 	restart_timers();
 }
 

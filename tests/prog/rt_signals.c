@@ -4,13 +4,16 @@
  * threads block all: prints the signals that it gets, the same with ticks and samples as without.
  */
 #include "burn.h"
+#include "filter.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define STEP_MS 40
@@ -115,6 +118,26 @@ static void with_worker(int n, const char *handler)
 	take();
 }
 
+static void handled(int signo)
+{
+	(void)signo;
+	(void)!write(1, "handled\n", 8);
+}
+
+/* A handler of the host's after a filter that kills for timers. */
+static void filtered(void)
+{
+	struct sock_filter code[] = FILTER(SYS_timer_create, SECCOMP_RET_KILL_PROCESS);
+	struct sock_fprog filter = { FILTER_LEN, code };
+
+	burn_thread_ms(STEP_MS);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &filter))
+		exit(3);
+	signal(SIGRTMIN, handled);
+	raise(SIGRTMIN);
+	burn_thread_ms(STEP_MS);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -134,6 +157,8 @@ int main(int argc, char **argv)
 		with_worker(1, "default");
 	else if (!strcmp(how, "worker-ignored"))
 		with_worker(0, "ignored");
+	else if (!strcmp(how, "filtered"))
+		filtered();
 	else
 		return 2;
 	puts("alive");
