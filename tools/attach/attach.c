@@ -588,10 +588,24 @@ void attach_close(struct attach *target)
 	}
 }
 
+/* Whether the process started within the last second: its agent may not be loaded yet. */
+static bool is_young(pid_t pid)
+{
+	struct pmc_proc_stat stat;
+	struct timespec boot;
+	char text[4096];
+
+	return pmc_file_read(text, sizeof(text), "/proc/%d/stat", pid) > 0 &&
+	       pmc_proc_stat(text, &stat) && clock_gettime(CLOCK_BOOTTIME, &boot) == 0 &&
+	       stat.start_ticks * PMC_TICK_NS + 1000000000 > pmc_timespec_ns(&boot);
+}
+
 int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void *arg), void *arg)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	struct attach target;
+	const bool young = is_young(pid);
+	bool patient;
 	int code = ATTACH_AGAIN;
 
 	for (unsigned try = 0; try <= TRIES && code == ATTACH_AGAIN; try++) {
@@ -599,7 +613,8 @@ int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void
 			nanosleep(&pause, NULL);
 		/* After an exec the agent may not be loaded yet: between the first try and the
 		 * last one its absence is no error. */
-		code = attach_open(&target, pid, flags | (try % TRIES ? ATTACH_PATIENT : 0));
+		patient = try ? try < TRIES : young;
+		code = attach_open(&target, pid, flags | (patient ? ATTACH_PATIENT : 0));
 		if (!code)
 			code = act(&target, arg);
 		attach_close(&target);
