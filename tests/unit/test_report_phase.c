@@ -266,6 +266,29 @@ static void off_for_a_time(void **state)
 	has_lines(text, "0 of at least 1 thread counted");
 }
 
+/* pmctl ctl stop is of one process: children that it starts count on, one after the other. */
+static void off_in_the_parent(void **state)
+{
+	struct pmc_process_fixed process = process_like, child = process_like;
+
+	made_begin();
+	process.off_ns = 600 * MS;
+	process.cpu_ns = 100 * MS;
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_thread(1, thread_at(0, 2000 * MS, 100 * MS), "app", NULL, 0);
+	child.flags = PMC_PROCESS_FORKED;
+	child.cpu_ns = 200 * MS;
+	for (unsigned i = 2; i < 4; i++) {
+		child.pid++;
+		child.start_ns = (800 + i * 200) * MS;
+		child.end_ns = child.time_ns = child.start_ns + 250 * MS;
+		made_process(i, &child, "node", "/bin/app", "app");
+	}
+	has_lines(report((struct pmc_report_options){ 0 }), " 0.45 s wall");
+	has_lines(report((struct pmc_report_options){ 0 }),
+		  "up to 0.60 s not counted in a process");
+}
+
 /* A process without values: they are not 0, in sums neither. */
 static void never_on(void **state)
 {
@@ -554,6 +577,7 @@ int main(void)
 		cmocka_unit_test(an_interval_after_the_end),
 		cmocka_unit_test(several_runs),
 		cmocka_unit_test(off_for_a_time),
+		cmocka_unit_test(off_in_the_parent),
 		cmocka_unit_test(never_on),
 		cmocka_unit_test(spread_of_the_clock_shown),
 		cmocka_unit_test(sum_without_a_child),

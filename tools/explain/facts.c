@@ -748,14 +748,14 @@ bool explain_has_unjudged(const struct facts *facts)
 static int add_processes(struct facts *facts)
 {
 	const struct pmc_profile *profile = facts->profile;
-	uint64_t to = 0, newest;
+	struct pmc_wall wall = { 0 };
+	uint64_t newest;
 	const char *limit;
 	size_t len;
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 		const struct pmc_process_fixed *fixed = &process->fixed;
-		uint64_t end = fixed->end_ns ? fixed->end_ns : fixed->time_ns;
 
 		if (!process->known)
 			continue;
@@ -764,13 +764,7 @@ static int add_processes(struct facts *facts)
 					 "cannot explain dumps of several hosts (%s, %s) at once; "
 					 "name those of one",
 					 profile->processes[0]->host, process->host);
-		if (pmc_process_end_unseen(process, &newest) && newest > end)
-			end = newest;
-		/* By start. Neither gaps between runs, nor while counting was off. */
-		if (fixed->start_ns + fixed->off_ns > to)
-			to = fixed->start_ns + fixed->off_ns;
-		facts->wall += pmc_sub_sat(end, to);
-		to = end > to ? end : to;
+		facts->wall = pmc_wall_add(&wall, process);
 		facts->cpus = fixed->cpus > facts->cpus ? fixed->cpus : facts->cpus;
 		limit = pmc_label(process->labels, "cpu-limit", &len);
 		if (limit)

@@ -396,6 +396,16 @@ bool pmc_process_lost_agent(const struct pmc_p_process *process);
 /* Whether a process has rows newer than its own frame: killed, or ended past libc. *newest_ns gets
  * the last time known of it. */
 bool pmc_process_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns);
+
+/* The time in which processes of one machine ran and counting was on, without the gaps between
+ * runs, from those in the order of their start. Of a process that is taken to be the last part of
+ * its life; where it is the first, as after pmctl ctl stop, others count on: it is no less than the
+ * time of those in which counting was never off. All zero: none. */
+struct pmc_wall {
+	uint64_t to_ns, sum_ns, whole_to_ns, whole_ns;
+};
+/* Returns the time so far. */
+uint64_t pmc_wall_add(struct pmc_wall *wall, const struct pmc_p_process *process);
 /* The faults and switches of a process that are in no row, or in one that does not know them.
  * False: they are not known. */
 bool pmc_process_usage_rest(const struct pmc_p_process *process, struct pmc_usage *rest);

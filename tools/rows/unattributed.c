@@ -367,6 +367,24 @@ bool pmc_process_lost_agent(const struct pmc_p_process *process)
 	return false;
 }
 
+static void extend(uint64_t *to_ns, uint64_t *sum_ns, uint64_t from_ns, uint64_t end_ns)
+{
+	*sum_ns += pmc_sub_sat(end_ns, from_ns > *to_ns ? from_ns : *to_ns);
+	*to_ns = end_ns > *to_ns ? end_ns : *to_ns;
+}
+
+uint64_t pmc_wall_add(struct pmc_wall *wall, const struct pmc_p_process *process)
+{
+	const struct pmc_process_fixed *fixed = &process->fixed;
+	uint64_t end_ns;
+
+	pmc_process_end_unseen(process, &end_ns);
+	extend(&wall->to_ns, &wall->sum_ns, fixed->start_ns + fixed->off_ns, end_ns);
+	if (!fixed->off_ns)
+		extend(&wall->whole_to_ns, &wall->whole_ns, fixed->start_ns, end_ns);
+	return wall->sum_ns > wall->whole_ns ? wall->sum_ns : wall->whole_ns;
+}
+
 bool pmc_process_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns)
 {
 	*newest_ns = process->fixed.end_ns ? process->fixed.end_ns : process->fixed.time_ns;

@@ -137,31 +137,26 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	}
 }
 
-/* The time in which processes ran and counting was on, without the gaps between runs, on the host
- * where that is longest. Of a process it is taken to be the last part of its life. */
+/* On the host where it is longest. */
 static void wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	const struct pmc_profile *profile = view->profile;
 	const char *machine = "";
-	uint64_t end, to = 0, sum = 0;
+	struct pmc_wall wall = { 0 };
 
 	/* By machine and start. */
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
-		const uint64_t off_ns = process->fixed.off_ns;
 
 		if (!process->known)
 			continue;
 		if (!coverage->hosts || strcmp(machine, process->node) != 0) {
 			machine = process->node;
 			coverage->hosts++;
-			to = sum = 0;
+			wall = (struct pmc_wall){ 0 };
 		}
-		pmc_process_end_unseen(process, &end);
-		coverage->off_ns = larger(coverage->off_ns, off_ns);
-		sum += pmc_sub_sat(end, larger(process->fixed.start_ns + off_ns, to));
-		to = larger(to, end);
-		coverage->wall_ns = larger(coverage->wall_ns, sum);
+		coverage->off_ns = larger(coverage->off_ns, process->fixed.off_ns);
+		coverage->wall_ns = larger(coverage->wall_ns, pmc_wall_add(&wall, process));
 	}
 }
 

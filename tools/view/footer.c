@@ -126,9 +126,10 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	if (!coverage->off_ns)
 		return;
 	note(view,
-	     " %s%t not counted (PMC_START, PMC_DELAY, pmctl ctl stop or reset): all values, CPU "
+	     " %s%t not counted%s (PMC_START, PMC_DELAY, pmctl ctl stop or reset): all values, CPU "
 	     "time and switches too, are of the rest%s%s",
 	     coverage->processes > 1 ? "up to " : "", coverage->off_ns,
+	     coverage->processes > 1 ? " in a process" : "",
 	     coverage->has_waits ? "; waits are of the whole run" : "",
 	     coverage->has_earlier ? "; threads that ended before a reset keep theirs" : "");
 }
