@@ -774,7 +774,8 @@ static int add_processes(struct facts *facts)
 		pmc_add_sat(&facts->overhead, fixed->overhead_ns);
 		if (process->descendants.has_cpu)
 			facts->cpu += process->descendants.cpu_ns;
-		if (fixed->flags & PMC_PROCESS_FIRST)
+		/* Those without a file are threads of the kernel. */
+		if (fixed->flags & PMC_PROCESS_FIRST || !*process->exe)
 			continue;
 		facts->children += process->origin == process;
 		facts->children_cpu += pmc_sub_sat(fixed->cpu_ns, fixed->overhead_ns);
