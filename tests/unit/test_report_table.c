@@ -99,7 +99,8 @@ static void full(void **state)
 		assert_golden(text, name);
 	}
 	text = table_of(&profile,
-			(struct pmc_report_options){ .columns = "thread,tid,vol,cpu", .top = 2 });
+			(struct pmc_report_options){
+				.columns = "thread,tid,vol,cpu,start_ns,end_ns", .top = 2 });
 	assert_golden(text, "report-columns");
 	text = table_of(&profile,
 			(struct pmc_report_options){ .where = io_only, .n_where = 1, .top = 3 });

@@ -575,11 +575,20 @@ static double share_of(struct pmc_table *table, const struct pmc_row *row)
 	return cell.kind == CELL_REAL ? cell.real : 0;
 }
 
+/* Times of the clock since the machine's start tell nothing: a table has them from the start of the
+ * job on, as in the column `at`. */
+static bool is_clock(const struct table_column *column)
+{
+	return column->kind == PMC_COL_FIELD && column->index >= PMC_FIELD_start_ns &&
+	       column->index <= PMC_FIELD_t_ns;
+}
+
 static struct table_cell cell_of(void *arg, const struct table_column *column)
 {
 	struct pmc_table *table = arg;
 	const struct pmc_row *row = &table->lines.row;
 	const bool across = table->view->options->across;
+	struct table_cell cell;
 
 	if (column->unit == TABLE_BAR)
 		return cell_real(share_of(table, row), TABLE_DECIMALS);
@@ -593,7 +602,10 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 	if ((is_spread(column) && (across ? row->sums->rows : row->sums->threads) < 2) ||
 	    (column->kind == PMC_COL_METRIC && row->sums == &table->coverage->unattributed))
 		return cell_null();
-	return pmc_cell(table->view, column, row);
+	cell = pmc_cell(table->view, column, row);
+	if (is_clock(column) && cell.kind == CELL_NUMBER)
+		cell.number = pmc_sub_sat(cell.number, row->thread->process->job_start_ns);
+	return cell;
 }
 
 /* Without a line between them a root would look like a callee of the last line of the tree above:
