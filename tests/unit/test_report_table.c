@@ -341,6 +341,63 @@ static void hostile(void **state)
 }
 
 /* A report on two jobs names both, and has no elapsed time. */
+static char *by_process(struct pmc_profile *profile, struct pmc_report_options options)
+{
+	options.by = PMC_BY_PROCESS;
+	return table_of(profile, options);
+}
+
+/* Rows of one program are told apart by the arguments in which they differ. */
+static void processes_of_one_program(void **state)
+{
+	static const char *const args[] = { "-quiet -I include src/a.cpp -O2",
+					    "-quiet -I include src/b.cpp -O2", "-quiet" };
+	struct pmc_process_fixed process = process_like;
+	struct pmc_profile profile;
+	char *text;
+
+	made_begin();
+	for (unsigned i = 0; i < 3; i++) {
+		char cmdline[80];
+
+		snprintf(cmdline, sizeof(cmdline), "/usr/lib/%s %s", i < 2 ? "cc1plus" : "as",
+			 args[i]);
+		process.pid = 100 + i;
+		process.cpu_ns = (20 - i) * MS;
+		process.end_ns = process.time_ns = (1500 + 250 * i) * MS;
+		made_process(i + 1, &process, "", i < 2 ? "/usr/lib/cc1plus" : "/usr/bin/as",
+			     cmdline);
+		made_thread(i + 1, thread_like(0, (20 - i) * MS, 0), "x", NULL, 0);
+	}
+	made_profile(&profile, false);
+	text = by_process(&profile, (struct pmc_report_options){ .screen.width = 100 });
+	has(text, "  process         n  elapsed s  cpu ms ");
+	has(text, "\n  100 cc1plus     1      0.500 ");
+	has(text, "  … a.cpp -O2\n");
+	has(text, "  … b.cpp -O2\n");
+	has(text, "  -quiet\n");
+	assert_fits(text);
+	text = by_process(&profile, (struct pmc_report_options){ .screen.width = 60 });
+	has(text, "not shown: invol, page-faults (--wide)");
+	text = by_process(&profile, (struct pmc_report_options){ .columns = "process,cmdline,args",
+								 .screen.width = 120 });
+	has(text, "  101 cc1plus     /usr/lib/cc1plus -quiet -I include src/b.cpp -O2 ");
+	text = by_process(&profile, (struct pmc_report_options){ .columns = "key,elapsed,arguments",
+								 .format = PMC_FORMAT_CSV });
+	assert_string_equal(text, "key,elapsed_ns,args\n"
+				  "100 cc1plus,500000000,'-quiet -I include src/a.cpp -O2\n"
+				  "101 cc1plus,750000000,'-quiet -I include src/b.cpp -O2\n"
+				  "102 as,1000000000,'-quiet\n");
+	text = table_of(&profile,
+			(struct pmc_report_options){ .columns = "pid,command",
+						     .where = (const char *[]){ "cmdline=*b.cpp*" },
+						     .n_where = 1,
+						     .format = PMC_FORMAT_CSV });
+	assert_string_equal(text, "pid,cmdline\n"
+				  "101,/usr/lib/cc1plus -quiet -I include src/b.cpp -O2\n");
+	pmc_profile_free(&profile);
+}
+
 static void several_runs(void **state)
 {
 	struct pmc_process_fixed process = process_like;
@@ -410,10 +467,15 @@ static void unnamed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(full),	      cmocka_unit_test(unnamed),
-		cmocka_unit_test(marks),      cmocka_unit_test(no_pmu),
-		cmocka_unit_test(one_screen), cmocka_unit_test(marks_out_of_sight),
-		cmocka_unit_test(hostile),    cmocka_unit_test(several_runs),
+		cmocka_unit_test(full),
+		cmocka_unit_test(unnamed),
+		cmocka_unit_test(marks),
+		cmocka_unit_test(no_pmu),
+		cmocka_unit_test(one_screen),
+		cmocka_unit_test(marks_out_of_sight),
+		cmocka_unit_test(hostile),
+		cmocka_unit_test(several_runs),
+		cmocka_unit_test(processes_of_one_program),
 		cmocka_unit_test(empty),
 	};
 

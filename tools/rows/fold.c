@@ -794,6 +794,8 @@ static struct pmc_fold_entry *entry_new(struct pmc_fold *fold, struct pmc_fold_k
 		entry->group->label = label_of(fold, key->by, thread, text, len);
 		entry->group->is_nameless = !len;
 		entry->group->time_ns = thread->time_ns;
+		if (key->by == PMC_BY_PROCESS || key->by == PMC_BY_THREAD)
+			entry->group->process = thread->process;
 	}
 	if (pool && key->n_pools < sizeof(key->pools) / sizeof(key->pools[0]))
 		key->pools[key->n_pools++] = entry;

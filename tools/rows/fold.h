@@ -192,9 +192,10 @@ struct pmc_fold_group {
 	const struct pmc_p_row *last; /* private, as the next three */
 	char name[16];		      /* the first thread's */
 	unsigned char name_len;
-	bool many_names;  /* not all threads have that name */
-	uint64_t time_ns; /* of an interval */
-	bool is_nameless; /* its threads have no such key, such as no rank */
+	bool many_names;		     /* not all threads have that name */
+	uint64_t time_ns;		     /* of an interval */
+	bool is_nameless;		     /* its threads have no such key, such as no rank */
+	const struct pmc_p_process *process; /* of a process or thread; else NULL */
 };
 
 struct pmc_fold_entry;

@@ -5,6 +5,8 @@
 
 /* Widths to which the first column shrinks: before others are hidden, and at last. */
 enum { LABEL_MOST = 32, LABEL_SOME = 18, LABEL_LEAST = 12, FUNCTION_MOST = 44 };
+/* Less than this of a column that is cut to the rest of the screen tells nothing. */
+enum { REST_LEAST = 16 };
 
 /* ---- what the cells need ------------------------------------------------------------------- */
 
@@ -297,6 +299,17 @@ static void show_again(struct table *table, enum table_drop drop, int screen)
 	}
 }
 
+static void fill_rest(struct table *table, int screen)
+{
+	for (unsigned i = 0; i < table->n; i++) {
+		struct table_place *place = &table->places[i];
+		const int room = place->width + screen - table_width(table);
+
+		if (place->column->rest && !place->hidden && room > place->width)
+			place->width = room < place->whole ? room : place->whole;
+	}
+}
+
 static void fit(struct table *table)
 {
 	const int screen = pmc_screen_width(&table->screen);
@@ -306,6 +319,13 @@ static void fit(struct table *table)
 	table->gap = table->tight ? 1 : 2;
 	if (table->wide)
 		return;
+	for (unsigned i = 0; i < table->n; i++) {
+		struct table_place *place = &table->places[i];
+
+		place->whole = place->width;
+		if (place->column->rest && place->width > REST_LEAST)
+			place->width = REST_LEAST;
+	}
 	if (functions)
 		shrink_label(table, screen, FUNCTION_MOST);
 	for (enum table_drop drop = TABLE_DROP_BAR; drop <= TABLE_DROP_LAST; drop++) {
@@ -323,6 +343,7 @@ static void fit(struct table *table)
 	show_again(table, TABLE_DROP_ROW, screen);
 	if (label)
 		shrink_label(table, screen, LABEL_LEAST);
+	fill_rest(table, screen);
 }
 
 static void name_hidden(struct table *table)

@@ -140,6 +140,7 @@ struct table_column {
 	bool hidden;	 /* of tables alone: not in CSV and JSON, unless it is asked for */
 	bool data;	 /* of CSV and JSON alone: not in tables, unless it is asked for */
 	bool functions;	 /* names of functions, whose start tells little */
+	bool rest;	 /* text that is cut to what the other columns leave */
 	int least, most; /* width in tables; most 0: no limit */
 	/* Not 0: columns of that number are compared, so they have one unit, and one number of
 	 * decimals unless they are far apart, as a sum and a minimum. */
@@ -210,7 +211,7 @@ struct table_place {
 	const struct table_place *above; /* of this column in the table above; NULL: none */
 	struct pmc_scale scale;
 	const char *micro; /* the unit of microseconds */
-	int width;
+	int width, whole;  /* as it is, and uncut */
 	char head[256];
 };
 

@@ -126,6 +126,41 @@ static uint64_t since_start(const struct pmc_row *row)
 	return row->t_ns > start_ns ? row->t_ns - start_ns : 0;
 }
 
+const struct pmc_p_process *pmc_row_process(const struct pmc_view *view, const struct pmc_row *row)
+{
+	const struct pmc_fold_row *group = row->sample ? row->sample->group : row->sums;
+
+	if (row->thread)
+		return row->thread->process;
+	for (unsigned i = 0; group && group->groups && i < view->groups.n_keys; i++)
+		if (group->groups[i]->process)
+			return group->groups[i]->process;
+	return NULL;
+}
+
+/* From its start, or the exec that made this image, to its end, or as far as it is known. */
+static struct table_cell elapsed(const struct pmc_p_process *process)
+{
+	const struct pmc_process_fixed *fixed = process ? &process->fixed : NULL;
+
+	if (!fixed || !process->known || !fixed->start_ns)
+		return cell_null();
+	return cell_number(
+		true, pmc_sub_sat(fixed->end_ns ? fixed->end_ns : fixed->time_ns, fixed->start_ns));
+}
+
+static struct table_cell command(const struct pmc_p_process *process)
+{
+	return cell_text(process && process->cmdline[0] ? process->cmdline : NULL);
+}
+
+static struct table_cell arguments(const struct pmc_p_process *process)
+{
+	const char *space = process ? strchr(process->cmdline, ' ') : NULL;
+
+	return cell_text(space ? space + 1 : NULL);
+}
+
 /* The least share of time that any event of the row was on the PMU. */
 static struct table_cell ran(const struct pmc_view *view, const struct pmc_fold_row *sums)
 {

@@ -4,7 +4,21 @@
 
 #include <linux/perf_event.h>
 
-enum { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED, MPI, WAITS, LENGTHS, ACROSS, N_SHOWN };
+enum {
+	NONE,
+	HIDDEN,
+	PROCESS,
+	CSV,
+	BOTH,
+	STEP,
+	REGION,
+	SAMPLED,
+	MPI,
+	WAITS,
+	LENGTHS,
+	ACROSS,
+	N_SHOWN,
+};
 
 static const struct field {
 	const char *name, *head;
@@ -90,6 +104,9 @@ static void find_shown(const struct pmc_view *view, bool there[N_SHOWN])
 		there[WAITS] |= (samples->fixed.flags & PMC_SAMPLES_LENGTHS) != 0;
 	}
 	there[LENGTHS] = there[WAITS];
+	for (unsigned i = 0; i <= view->n_outer; i++)
+		there[PROCESS] |= pmc_key_at(view, i) == PMC_BY_PROCESS ||
+				  pmc_key_at(view, i) == PMC_BY_THREAD;
 	there[MPI] = there[SAMPLED] && profile->has_mpi;
 }
 
@@ -148,11 +165,14 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, const bool
 		[PMC_FIELD_wait_p99_ns] = 2,
 		[PMC_FIELD_longest_wait_ns] = 3,
 		[PMC_FIELD_wait_p50_ns] = PMC_WAITS_PLACES,
+		[PMC_FIELD_args] = 1,
+		[PMC_FIELD_elapsed_ns] = PMC_WAITS_PLACES,
 	};
 	static const unsigned char drops[] = { [USAGE] = TABLE_DROP_USAGE,
 					       [EXTRA] = TABLE_DROP_SPREAD,
 					       [LAST] = TABLE_DROP_LAST,
-					       [ALWAYS] = TABLE_STAYS };
+					       [ALWAYS] = TABLE_STAYS,
+					       [REST] = TABLE_DROP_USAGE };
 	const unsigned shown = groups ? fields[i].groups : fields[i].threads;
 	const unsigned when = fields[i].table;
 	struct table_column column = {
@@ -163,8 +183,10 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, const bool
 		.unit = fields[i].unit,
 		.when = when < USAGE ? when : USAGE,
 		.place = places[i],
-		.drop = drops[when],
-		.hidden = shown == HIDDEN || shown == LENGTHS,
+		.drop = i == PMC_FIELD_elapsed_ns ? TABLE_DROP_USAGE : drops[when],
+		.hidden = shown == HIDDEN || shown == LENGTHS || shown == PROCESS,
+		.rest = when == REST,
+		.blank = shown == PROCESS,
 		.json = shown >= BOTH,
 	};
 
@@ -425,6 +447,8 @@ void pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *co
 		add_keys(view, columns);
 	if (groups && pmc_by_samples(view->by)) {
 		add_sample_columns(view, columns);
+		for (unsigned i = PMC_FIELD_cmdline; i <= PMC_FIELD_args; i++)
+			add_field(view, groups, i, there, columns);
 		columns->n_fields = columns->first_metric = columns->n;
 	} else {
 		for (unsigned i = 0; i < N_FIELDS; i++)

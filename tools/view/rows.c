@@ -679,6 +679,7 @@ static void group_row(struct pmc_lines *lines, const struct pmc_p_thread *thread
 	pmc_out_to_mem(&out, lines->group_label, sizeof(lines->group_label));
 	pmc_thread_key(thread, &out);
 	lines->group.label = lines->group_label;
+	lines->group.process = thread->process;
 	lines->group_list[0] = &lines->group;
 	pmc_fold_clear(sums, &lines->view->events);
 	pmc_fold_add(sums, &lines->view->events, thread, true);

@@ -3,6 +3,7 @@
  * table.c - the table a person sees: title, columns and which of them are hidden first, rows by CPU
  * time, the rest in one row, totals.
  */
+#include "lib/base/map.h"
 #include "lib/base/number.h"
 #include "lib/base/utf8.h"
 #include "tools/view/view.h"
@@ -295,14 +296,14 @@ static bool is_key(const struct table_column *column)
 /* The end of a path, which distinguishes files best, is kept. */
 static enum pmc_cut cut_of(const struct pmc_view *view, const struct table_column *column)
 {
+	const bool field = column->kind == PMC_COL_FIELD;
 	const enum pmc_fold_by key =
 		column->kind == PMC_COL_KEY ? pmc_key_at(view, column->index) : PMC_BY_NONE;
 
-	if (key == PMC_BY_PATH)
+	if (key == PMC_BY_PATH || (field && column->index >= PMC_FIELD_cmdline))
 		return PMC_CUT_END;
 	if (key == PMC_BY_EXE ||
-	    (column->kind == PMC_COL_FIELD &&
-	     (column->index == PMC_FIELD_exe || column->index == PMC_FIELD_start_routine)))
+	    (field && (column->index == PMC_FIELD_exe || column->index == PMC_FIELD_start_routine)))
 		return PMC_CUT_LEFT;
 	return PMC_CUT_MIDDLE;
 }
@@ -433,6 +434,11 @@ static bool wants_field(const struct pmc_table *table, unsigned field)
 				      profile->processes[profile->n_processes - 1]->node) != 0;
 	case PMC_FIELD_pid:
 		return many;
+	case PMC_FIELD_elapsed_ns:
+		return many && table->view->by == PMC_BY_PROCESS;
+	case PMC_FIELD_args: /* in Markdown nothing is cut */
+		return many && table->view->by == PMC_BY_PROCESS &&
+		       table->view->options->format != PMC_FORMAT_MARKDOWN;
 	case PMC_FIELD_ran:
 		return any_scaled(table);
 	case PMC_FIELD_lost_samples:
@@ -519,6 +525,56 @@ static void add_usual(struct pmc_table *table, const struct pmc_columns *columns
 	}
 }
 
+/* What the command lines of all rows of a program begin with is left out, up to a word or a part of
+ * a path; and all, where rows do not differ. */
+static void tell_apart(struct pmc_table *table)
+{
+	static const struct table_column column = { .kind = PMC_COL_FIELD,
+						    .index = PMC_FIELD_args };
+	struct pmc_view *view = table->view;
+	const char *ellipsis = view->options->screen.ascii ? "... " : "… ";
+	const uint64_t n = table->lines.n;
+	const char **all = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*all));
+	struct program {
+		const char *args;
+		size_t same;
+	} **programs = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*programs));
+	struct pmc_map map = { 0 };
+	bool differ = view->options->columns;
+
+	for (uint64_t i = 0; i < n; i++) {
+		const char *name;
+		size_t same = 0;
+
+		pmc_line_row(&table->lines, i);
+		all[i] = pmc_cell(view, &column, &table->lines.row).text;
+		differ |= !all[i] || !all[0] || strcmp(all[i], all[0]) != 0;
+		if (!all[i])
+			continue;
+		name = pmc_view_command(pmc_row_process(view, &table->lines.row));
+		programs[i] =
+			pmc_map_at(&map, view->arena, name, strcspn(name, " "), sizeof(**programs));
+		if (!programs[i]->args)
+			*programs[i] = (struct program){ all[i], strlen(all[i]) };
+		while (same < programs[i]->same && all[i][same] == programs[i]->args[same])
+			same++;
+		programs[i]->same = same;
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		size_t same = all[i] ? programs[i]->same : 0;
+
+		if (!differ)
+			all[i] = NULL;
+		if (!differ || !same || !all[i][same])
+			continue;
+		while (same && !strchr(" /=", all[i][same - 1]))
+			same--;
+		if (same)
+			all[i] = pmc_arena_format(view->arena, "%s%s", ellipsis, all[i] + same);
+	}
+	table->arguments = all;
+}
+
 /* Sums have their labels in this column: among those of --columns another one of text may be it. */
 static void choose_label(struct pmc_table *table)
 {
@@ -598,6 +654,8 @@ static struct table_cell cell_of(void *arg, const struct table_column *column)
 		return cell_text(row->sums->label);
 	if (table->branches && pmc_is_sample_key(table->view, column))
 		return pmc_table_branch(table);
+	if (column->rest && table->at < table->lines.n)
+		return cell_text(table->arguments[table->at]);
 	/* A ratio of two small differences is noise. */
 	if ((is_spread(column) && (across ? row->sums->rows : row->sums->threads) < 2) ||
 	    (column->kind == PMC_COL_METRIC && row->sums == &table->coverage->unattributed))
@@ -756,6 +814,7 @@ int pmc_table_make(struct pmc_table *table)
 		add_usual(table, columns);
 	}
 	choose_label(table);
+	tell_apart(table);
 	lay_out(table);
 	return 0;
 }

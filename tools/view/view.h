@@ -35,7 +35,7 @@ enum { PMC_COL_FIELD, PMC_COL_CPU, PMC_COL_EVENT, PMC_COL_METRIC, PMC_COL_SAMPLE
 enum { PMC_ALL_KEYS = PMC_KEYS_MOST };
 /* In tables, struct table_column.when: with --wide; before the events; behind them. In columns.def
  * also behind them, but hidden earlier or later when the table is too wide. */
-enum { NEVER, WIDE, LEAD, USAGE, EXTRA, LAST, ALWAYS };
+enum { NEVER, WIDE, LEAD, USAGE, EXTRA, LAST, ALWAYS, REST };
 /* The places of columns of waits: from 1 to this. */
 enum { PMC_WAITS_PLACES = 4 };
 
@@ -279,6 +279,8 @@ void pmc_view_put_notes(const struct pmc_view *view);
 #define pmc_say(view, ...) table_say((view)->out, &(view)->options->screen, __VA_ARGS__)
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
 const char *pmc_view_command(const struct pmc_p_process *process);
+/* That of all threads of the row, whose keys say so; NULL: there may be several. */
+const struct pmc_p_process *pmc_row_process(const struct pmc_view *view, const struct pmc_row *row);
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
@@ -300,6 +302,7 @@ struct pmc_table {
 	char *label;			   /* room for the label of one line of it */
 	const struct pmc_fold_row *all;	   /* the sum of all rows */
 	const struct pmc_coverage *coverage;
+	const char **arguments; /* of the lines: those in which rows of one program differ */
 	struct table_column *columns;
 	unsigned n;
 	const struct table_column *labels; /* has those of sums; NULL: no column of text */
