@@ -347,6 +347,18 @@ static char *by_process(struct pmc_profile *profile, struct pmc_report_options o
 	return table_of(profile, options);
 }
 
+static void no_such_column(struct pmc_profile *profile, enum pmc_fold_by by, const char *columns,
+			   const char *expected)
+{
+	const struct pmc_report_options options = { .by = by, .columns = columns };
+	const char *problem;
+	int result;
+
+	made_report(profile, &options, &result, &problem);
+	assert_int_equal(result, -EINVAL);
+	assert_string_equal(problem, expected);
+}
+
 /* Rows of one program are told apart by the arguments in which they differ. */
 static void processes_of_one_program(void **state)
 {
@@ -395,6 +407,19 @@ static void processes_of_one_program(void **state)
 						     .format = PMC_FORMAT_CSV });
 	assert_string_equal(text, "pid,cmdline\n"
 				  "101,/usr/lib/cc1plus -quiet -I include src/b.cpp -O2\n");
+	for (unsigned i = 0; i < 2; i++) {
+		const char *where[] = { i ? "key=102*" : "process=*as" };
+
+		text = by_process(&profile, (struct pmc_report_options){ .where = where,
+									 .n_where = 1,
+									 .columns = "process,n" });
+		has(text, "102 as ");
+		has_not(text, "cc1plus  ");
+	}
+	no_such_column(&profile, PMC_BY_POOL, "n,tid",
+		       "groups of threads have no column 'tid', single threads do");
+	no_such_column(&profile, PMC_BY_NONE, "n",
+		       "single threads have no column 'n', groups (--by) do");
 	pmc_profile_free(&profile);
 }
 

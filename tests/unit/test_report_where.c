@@ -44,6 +44,12 @@ static void threads_of_a_pool(void **state)
 		.format = PMC_FORMAT_CSV, .columns = "name", .where = where, .n_where = 1 });
 
 	assert_string_equal(text, "name\npool-1\n");
+	where[0] = "pool=pool-1"; /* as the table has it */
+	assert_string_equal(report((struct pmc_report_options){ .format = PMC_FORMAT_CSV,
+								.columns = "name",
+								.where = where,
+								.n_where = 1 }),
+			    "name\npool-1\n");
 }
 
 /* Rows are chosen by their own columns; values and shares stay those of all samples. */

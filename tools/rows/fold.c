@@ -704,6 +704,12 @@ static const char *nameless(enum pmc_fold_by by)
 	return by <= PMC_BY_NAME || by == PMC_BY_REGION ? "(unnamed)" : "(unknown)";
 }
 
+void pmc_process_key(const struct pmc_p_process *process, struct pmc_out *out)
+{
+	if (process->known)
+		pmc_outf(out, "%u %.200s", process->fixed.pid, pmc_base_name(process->exe));
+}
+
 static const char *label_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 			    const struct pmc_p_thread *thread, const char *key, size_t len)
 {
@@ -713,7 +719,7 @@ static const char *label_of(const struct pmc_fold *fold, enum pmc_fold_by by,
 	if (by == PMC_BY_THREAD) {
 		pmc_thread_key(thread, &out);
 	} else if (by == PMC_BY_PROCESS && process->known) {
-		pmc_outf(&out, "%u %.200s", process->fixed.pid, pmc_base_name(process->exe));
+		pmc_process_key(process, &out);
 	} else if (by == PMC_BY_PROCESS || !len) {
 		return nameless(by);
 	} else {

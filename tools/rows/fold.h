@@ -238,6 +238,8 @@ void pmc_fold_end(struct pmc_fold *fold);
 const char *pmc_thread_label(const struct pmc_p_thread *thread, size_t *len);
 /* Label of its group of --by thread: name and tid. */
 void pmc_thread_key(const struct pmc_p_thread *thread, struct pmc_out *out);
+/* Of --by process: process ID and program; empty if unknown. */
+void pmc_process_key(const struct pmc_p_process *process, struct pmc_out *out);
 /* Symbol, or module+offset; empty if unknown. */
 void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out);
 const char *pmc_base_name(const char *path);

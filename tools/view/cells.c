@@ -104,6 +104,14 @@ static struct table_cell job(struct pmc_view *view, const struct pmc_p_process *
 	return cell_textn(view->text, out.len);
 }
 
+static struct table_cell process_key(struct pmc_view *view, const struct pmc_p_process *process)
+{
+	struct pmc_out out = pmc_out_mem(view->text, sizeof(view->text));
+
+	pmc_process_key(process, &out);
+	return cell_textn(view->text, out.len);
+}
+
 /* Of the CPU time of all rows, by the clock that stands for it. */
 static struct table_cell share(struct pmc_view *view, const struct pmc_row *row)
 {

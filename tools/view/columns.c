@@ -472,9 +472,35 @@ const struct table_column *pmc_columns_find(struct pmc_view *view,
 			  &view->problem);
 }
 
+/* Says so where rows of the other kind have the column that these lack. */
+static void name_owner(struct pmc_view *view, const struct pmc_columns *from)
+{
+	const bool groups = from->list == view->of_groups.list;
+	const struct pmc_columns *other = groups ? &view->of_threads : &view->of_groups;
+	struct pmc_arena *arena = view->arena;
+	const char *name = view->options->columns, *none;
+	size_t len = strcspn(name, ",");
+
+	while (table_find(from->list, from->n, name, len, arena, &none)) {
+		name += len + 1;
+		len = strcspn(name, ",");
+	}
+	if (table_find(other->list, other->n, name, len, arena, &none))
+		view->problem = pmc_arena_format(
+			&view->profile->arena,
+			groups ? "groups of threads have no column '%.*s', single threads do" :
+				 "single threads have no column '%.*s', groups (--by) do",
+			(int)len, name);
+}
+
 int pmc_columns_choose(struct pmc_view *view, const struct pmc_columns *from,
 		       struct pmc_columns *chosen)
 {
-	return table_choose(from->list, from->n, view->options->columns, &view->profile->arena,
-			    &chosen->list, &chosen->n, &view->problem);
+	const int err =
+		table_choose(from->list, from->n, view->options->columns, &view->profile->arena,
+			     &chosen->list, &chosen->n, &view->problem);
+
+	if (err)
+		name_owner(view, from);
+	return err;
 }

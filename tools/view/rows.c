@@ -14,25 +14,45 @@ static bool is_region(const struct table_column *column)
 	return column->kind == PMC_COL_FIELD && column->index == PMC_FIELD_region;
 }
 
+/* The thread's column with the key of groups by it, under the name that it has in CSV. */
+static unsigned add_key(const struct pmc_view *view, struct table_column *to)
+{
+	const struct pmc_columns *threads = &view->of_threads;
+	const char *key = pmc_by_names[view->by], *none;
+	const struct table_column *column =
+		!key || view->n_outer ?
+			NULL :
+			table_find(threads->list, threads->n, key, strlen(key), view->arena, &none);
+
+	if (!column)
+		return 0;
+	*to = *column;
+	to->name = "key";
+	return 1;
+}
+
 /* With the columns of threads, then those of rows of samples. */
 static int conditions_make(struct pmc_view *view)
 {
 	const struct pmc_report_options *options = view->options;
 	const struct pmc_columns *threads = &view->of_threads, *rows = &view->of_groups;
-	const unsigned n = threads->n + (pmc_by_samples(view->by) ? rows->n : 0);
-	struct table_column *all = pmc_arena_alloc(view->arena, n * sizeof(*all));
+	unsigned n = threads->n + (pmc_by_samples(view->by) ? rows->n : 0);
+	struct table_column *all = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*all));
 	struct table_condition *list;
 	int err;
 
 	memcpy(all, threads->list, threads->n * sizeof(*all));
 	memcpy(all + threads->n, rows->list, (n - threads->n) * sizeof(*all));
+	if (!pmc_by_samples(view->by))
+		n += add_key(view, all + n);
 	/* The profile's arena: the problem is read after the view is gone. */
 	err = table_conditions(all, n, options->where, options->n_where, &view->profile->arena,
 			       &list, &view->problem);
 	view->conditions = pmc_arena_alloc(view->arena, 2 * (options->n_where + 1) * sizeof(*list));
 	view->row_conditions = view->conditions + options->n_where;
 	for (unsigned i = 0; i < options->n_where && !err; i++)
-		if (list[i].column >= all + threads->n || is_region(list[i].column))
+		if ((pmc_by_samples(view->by) && list[i].column >= all + threads->n) ||
+		    is_region(list[i].column))
 			view->row_conditions[view->n_row_where++] = list[i];
 		else
 			view->conditions[view->n_where++] = list[i];
@@ -61,8 +81,10 @@ static bool holds(struct pmc_view *view, const struct table_condition *condition
 
 	if (table_matches(&cell, condition->glob))
 		return true;
-	/* Tables call a main thread "(main)", and have FILE:LINE in the column of lines. */
-	if (column->kind == PMC_COL_FIELD && column->index == PMC_FIELD_name)
+	/* Tables call a main thread "(main)", a pool of one name by it, and have FILE:LINE in the
+	 * column of lines. */
+	if (column->kind == PMC_COL_FIELD &&
+	    (column->index == PMC_FIELD_name || column->index == PMC_FIELD_pool))
 		cell.text = pmc_thread_label(row->thread, &cell.len);
 	else if (is_of(column, PMC_SAMPLE_line) && view->by == PMC_BY_LINE)
 		cell = pmc_sample_key_cell(view, row->sample);
