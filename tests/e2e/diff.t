@@ -188,6 +188,12 @@ is "$(jq -c '[.samples_a > 0, .incomplete_a < .samples_a / 10, .samples_b, .inco
 is "$(jq '.sampling | .incomplete > 50' sampling)" true "which most of one side are"
 diff_ --by function leaf.pmc deeper.pmc
 like "$(tr -s ' \n' ' ' <out)" "B deeper.pmc: [^;]*; [^;]* truncated .* totals .* cannot be compared" "samples: a table says so, and what cannot be compared"
+# The shell has no samples, but CPU time of its own, and its children's after their rows.
+record --sample task-clock@1000000 -o tree.pmc -- sh -c "i=0; while [ \$i -lt 40 ]; do /bin/true; i=\$((i + 1)); done; $PROG/samples leaf 50"
+"$PMCTL" report --by function tree.pmc >out
+share=$(sed -n 's/.* samples by task-clock.*: \([0-9.]* % of [0-9.]* m*s CPU\) .*/\1/p' out)
+diff_ --by function leaf.pmc tree.pmc
+like "$(tr -s ' \n' ' ' <out)" "B tree.pmc: .*, ${share:-none}" "samples: their share of CPU time is that of report"
 diff_ --by function deep.pmc deeper.pmc --vs deep.pmc deeper.pmc
 unlike "$(cat out)" "cannot be compared" "samples: not where both sides have as many"
 mkdir moved && cp "$PROG/samples" moved && record --sample task-clock@1000000 -o moved.pmc -- moved/samples deep 200

@@ -95,7 +95,9 @@ struct diff {
 	/* Samples by the first event of each side, and the event's own counts if known. */
 	struct diff_sampled {
 		const char *event;
-		uint64_t samples, weight, value;
+		uint64_t samples, weight;
+		uint64_t value; /* what the weights should add up to; of a clock all CPU time */
+		bool is_cpu;
 		uint64_t incomplete; /* samples with a truncated stack */
 	} sampled[2];
 };

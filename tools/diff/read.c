@@ -197,6 +197,22 @@ static struct diff_row *sample_row(struct diff *diff, const struct pmc_sample_ro
 	return row;
 }
 
+/* As a report shows it: of rows, and of what has none. */
+static uint64_t all_cpu_ns(struct dump *dump)
+{
+	struct pmc_groups groups;
+	uint64_t ns = 0;
+
+	pmc_groups_make(dump->profile, dump->diff->outer, PMC_BY_PROCESS, &dump->arena, &groups);
+	for (const struct pmc_fold_row *row = groups.rows; row; row = row->next)
+		pmc_add_sat(&ns, row->cpu.sum);
+	if (groups.unattributed)
+		pmc_add_sat(&ns, groups.unattributed->cpu.sum);
+	if (groups.descendants)
+		pmc_add_sat(&ns, groups.descendants->cpu.sum);
+	return ns;
+}
+
 /* Adds the rows of one event. Functions of one name are one row: modules may differ in their
  * paths. */
 static void take_event(struct dump *dump, const struct pmc_p_event *event,
@@ -206,7 +222,7 @@ static void take_event(struct dump *dump, const struct pmc_p_event *event,
 	struct diff *diff = dump->diff;
 	struct diff_sampled *sampled = &diff->sampled[dump->side];
 	struct diff_column *columns[2]; /* NULL: there is no room for it */
-	uint64_t samples = 0, weight = 0;
+	uint64_t samples = 0, weight = 0, value = 0, cpu_ns;
 
 	if (!sampled->event)
 		sampled->event = pmc_arena_strdup(&diff->arena, event->name);
@@ -221,8 +237,11 @@ static void take_event(struct dump *dump, const struct pmc_p_event *event,
 		pmc_add_sat(&sampled->weight, of->weight);
 		pmc_add_sat(&sampled->incomplete, of->fixed.truncated);
 		if (of->count && pmc_count_has_value(of->count))
-			pmc_add_sat(&sampled->value, pmc_count_value(of->count));
+			pmc_add_sat(&value, pmc_count_value(of->count));
 	}
+	sampled->is_cpu |= value && pmc_is_user_clock(event);
+	cpu_ns = value && pmc_is_user_clock(event) ? all_cpu_ns(dump) : 0;
+	pmc_add_sat(&sampled->value, cpu_ns > value ? cpu_ns : value);
 	for (unsigned i = 0; i < 2; i++) {
 		char name[512];
 

@@ -365,8 +365,12 @@ static void write_side(struct diff *diff, unsigned side)
 		table_say(&line, screen, "; %n %(sample|samples) by %60S", sampled->samples,
 			  sampled->event);
 	if (sampled->value)
-		table_say(&line, screen, ", %p %% of it",
+		table_say(&line, screen, ", %p %% of ",
 			  100 * ((double)sampled->weight / (double)sampled->value));
+	if (sampled->value && sampled->is_cpu)
+		table_say(&line, screen, "%t CPU", sampled->value);
+	else if (sampled->value)
+		pmc_out_str(&line, "it");
 	if (sampled->incomplete)
 		table_say(&line, screen, ", %n with a truncated stack", sampled->incomplete);
 	tool_rows_say(&diff->out, "%s", line.buf);

@@ -114,6 +114,9 @@ void pmc_groups_make(struct pmc_profile *profile, const unsigned char *outer, en
 #define PMC_ENDED_BYTES 24
 void pmc_process_ended(const struct pmc_p_process *process, char text[PMC_ENDED_BYTES]);
 
+/* A clock that is sampled in user mode only, but counts kernel mode, too. */
+bool pmc_is_user_clock(const struct pmc_p_event *event);
+
 /* The end of "no samples" where a dump has none. */
 const char *pmc_why_no_samples(const struct pmc_profile *profile);
 /* 0, or -EINVAL with *problem naming the unknown column or bad condition, -ENOENT with *problem if

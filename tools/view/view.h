@@ -242,8 +242,6 @@ void pmc_view_regions(struct pmc_view *view);
 int pmc_view_sample_rows(struct pmc_view *view);
 struct table_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
 				  const struct pmc_sample_row *row);
-/* A clock that is sampled in user mode only, but counts kernel mode, too. */
-bool pmc_is_user_clock(const struct pmc_p_event *event);
 /* Its key, of paths as flame graphs have it: from the outermost caller on. */
 struct table_cell pmc_sample_key_cell(struct pmc_view *view, const struct pmc_sample_row *row);
 /* Of paths the heaviest branches (options->top), still in the order of the tree. A branch is a row
