@@ -188,6 +188,13 @@ is "$(jq -c '[.samples_a > 0, .incomplete_a < .samples_a / 10, .samples_b, .inco
 is "$(jq '.sampling | .incomplete > 50' sampling)" true "which most of one side are"
 diff_ --by function leaf.pmc deeper.pmc
 like "$(tr -s ' \n' ' ' <out)" "B deeper.pmc: [^;]*; [^;]* truncated .* totals .* cannot be compared" "samples: a table says so, and what cannot be compared"
+# The loader knows the library by a link.
+mkdir lib
+cp -L "$(ldd "$PROG/samples" | sed -n 's/.*libc\.so\.6 => \([^ ]*\) .*/\1/p')" lib/libc-2.so
+ln -s libc-2.so lib/libc.so.6
+LD_LIBRARY_PATH=$PWD/lib record --sample task-clock@1000000 -o linked.pmc -- "$PROG/samples" leaf 50
+diff_ --by module --all leaf.pmc linked.pmc
+like "$(cat out)" ' libc-2\.so +task-clock' "samples: a module has the name of its file"
 # The shell has no samples, but CPU time of its own, and its children's after their rows.
 record --sample task-clock@1000000 -o tree.pmc -- sh -c "i=0; while [ \$i -lt 40 ]; do /bin/true; i=\$((i + 1)); done; $PROG/samples leaf 50"
 "$PMCTL" report --by function tree.pmc >out

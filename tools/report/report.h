@@ -53,7 +53,8 @@ void report_names_warn(struct report_names *names, const char *fix);
 /* Gives every thread of the profile whose start routine has no symbol one from its module's
  * file, where that is on this machine and has a function starting just there. Files that are
  * missing or no ELF change nothing. Threads of other hosts are left alone: their files of the
- * same path may differ. */
+ * same path may differ. Modules get the path of
+ * their file in place of a link to it, where that is here. */
 void symbols_resolve(struct pmc_profile *profile);
 
 /* Whether a file has not changed since start_ns (CLOCK_MONOTONIC; 0: unknown, and false). */

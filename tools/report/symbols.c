@@ -2,6 +2,7 @@
 /* symbols.c - names for start routines that a dump knows as module and offset only. */
 #include "tools/report/report.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -26,12 +27,30 @@ bool symbols_unchanged(const char *path, uint64_t start_ns)
 	       pmc_timespec_ns(&st.st_ctim) <= pmc_timespec_ns(&now) - age;
 }
 
+/* The loader has the name under which a library was looked for, the kernel, whose names pmctl
+ * profile records, that of the file. */
+static const char *follow_links(struct pmc_profile *profile, const char *path,
+				const struct pmc_p_module *module)
+{
+	char *file = path[0] == '/' ? realpath(path, NULL) : NULL;
+	bool same = file && module && strcmp(file, path) != 0 &&
+		    symbols_is_build(file, module->build_id, (unsigned)module->build_id_len);
+
+	for (uint64_t i = 0; i < profile->n_modules && file && !module && !same; i++)
+		same = !strcmp(profile->modules[i]->path, file);
+	if (same)
+		path = pmc_arena_strdup(&profile->arena, file);
+	free(file);
+	return path;
+}
+
 void symbols_resolve(struct pmc_profile *profile)
 {
 	struct symbols *symbols = symbols_new(NULL);
 	char host[256] = "";
 
 	gethostname(host, sizeof(host) - 1);
+	pmc_profile_rename_modules(profile, follow_links);
 	pmc_profile_name_sites(profile, host, find, symbols);
 	symbols_free(symbols);
 }

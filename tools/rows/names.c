@@ -34,6 +34,17 @@ void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
 			site->found = find(&profile->arena, site->module, site->offset, arg);
 }
 
+void pmc_profile_rename_modules(struct pmc_profile *profile,
+				const char *(*name)(struct pmc_profile *profile, const char *path,
+						    const struct pmc_p_module *module))
+{
+	for (uint64_t i = 0; i < profile->n_modules; i++)
+		profile->modules[i]->path =
+			name(profile, profile->modules[i]->path, profile->modules[i]);
+	for (struct pmc_p_site *site = profile->tables->sites; site; site = site->hh.next)
+		site->module = name(profile, site->module, NULL);
+}
+
 bool profile_add_site(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	struct pmc_arena *arena = &profile->arena;

@@ -424,6 +424,11 @@ void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
 			    const char *(*find)(struct pmc_arena *arena, const char *module,
 						uint64_t offset, void *arg),
 			    void *arg);
+/* Gives modules the paths that `name` has for theirs; then those of start routines, of which no
+ * module is known. */
+void pmc_profile_rename_modules(struct pmc_profile *profile,
+				const char *(*name)(struct pmc_profile *profile, const char *path,
+						    const struct pmc_p_module *module));
 void pmc_profile_free(struct pmc_profile *profile);
 
 /* The subject of a frame: a later one with the same key supersedes it. */

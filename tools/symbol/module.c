@@ -117,6 +117,14 @@ static int open_build(const char *path, const uint8_t *id, unsigned id_bytes)
 	return fd;
 }
 
+bool symbols_is_build(const char *path, const uint8_t *id, unsigned id_bytes)
+{
+	const int fd = open_build(path, id, id_bytes);
+
+	pmc_fd_close(fd);
+	return fd >= 0;
+}
+
 /* ---- files of processes with another root --------------------------------------------------- */
 
 static int roots[SYMBOL_ROOTS_MOST];

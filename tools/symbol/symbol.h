@@ -50,6 +50,8 @@ void symbols_free(struct symbols *symbols);
  * most SYMBOL_ROOTS_MOST are taken. False: too many. */
 #define SYMBOL_ROOTS_MOST 64
 bool symbols_add_root(int fd);
+/* Whether the file at a path has that build ID. */
+bool symbols_is_build(const char *path, const uint8_t *id, unsigned id_bytes);
 /* The build ID of a file below such a directory. Returns its bytes; 0: none, or no such file. */
 unsigned symbols_file_id(int root, const char *path, uint8_t id[SYMBOL_ID_MOST]);
 
