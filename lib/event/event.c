@@ -238,8 +238,9 @@ static int resolve(struct event_parse *parse, struct event_span item, struct pmc
 	for (size_t i = 0; i < item.len; i++)
 		if (strchr("*?[", item.at[i]))
 			return event_fail(parse, -EINVAL, item.at + i,
-					  "no wildcards in '%.*s': name each event",
-					  EVENT_SHOW(item));
+					  "no wildcards in '%.*s': name each event; pmctl list "
+					  "'%.*s' shows them",
+					  EVENT_SHOW(item), EVENT_SHOW(item));
 	if (event_has(item, '/'))
 		return event_pmu(parse, item, event);
 	head = event_split(&rest, ':');

@@ -10,6 +10,15 @@ refuses 2 "use pmctl dump PID or pmctl stat -p PID" "a flag of other commands" r
 refuses 2 "" "no abbreviations" rep
 refuses 2 "use pmctl diff" "a command of other tools, the second word of a row" compare a b
 refuses 2 "use --json" "a flag of other tools with a value" bench --export-json=x true
+refuses 2 "-e @cache" "more events of perf stat" stat -d -- true
+refuses 2 "use --format csv" "a separator behind its letter" stat -x, -- true
+refuses 2 "pmctl list '@\*'" "groups of LIKWID" stat -g MEM true
+refuses 2 "timeout 10 CMD" "an end of a run" run --timeout 5 -- true
+refuses 2 "use --to html" "a flame graph as a flag" export --flamegraph x.pmc
+refuses 2 "use '@\*'" "a list of perf" list metrics
+: >x.pmc
+refuses 2 "no dump given but the output 'x.pmc'" "a page without a dump" report --html x.pmc
+refuses 2 "pmctl report x.pmc" "a dump in place of a process" dump x.pmc
 refuses 2 "-- sleep 1" "a duration of counts is that of a command" stat -d 1s -a
 refuses 2 "report --html" "a page is of a report" explain --html x true
 refuses 2 "put --vs" "more than two dumps need sides" diff a b c d

@@ -53,6 +53,7 @@ refused 2 "--summary has no filters" --summary -a --filter 'prev_pid > 0'
 refused 2 "more than one" -e sched:sched_switch -a -p 1
 refused 2 "'sched:sched_switch'" -e sched:sched_swich -a
 refused 2 "unknown tracepoint" -e 'nonesuch*' -a
+refused 2 "'sys_enter_openat'" -e openat -a
 refused 2 "empty name" -e 'sched:sched_switch,' -a
 refused 2 "-p 4711 .* -- before a command" -e sched:sched_switch 4711
 refused 2 "power of 2" -e sched:sched_switch -a -m 3

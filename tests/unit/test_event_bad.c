@@ -29,8 +29,11 @@ static const struct bad {
 	{ "{@default}", -EINVAL, 1, "'@' in braces: a group cannot contain groups or sets" },
 	{ "{cycles}cs", -EINVAL, 8, "missing ',' before 'cs'" },
 	{ ":u", -EINVAL, 0, "no event before ':' in ':u'" },
-	{ "sched:*", -EINVAL, 6, "no wildcards in 'sched:*': name each event" },
-	{ "cs,L1-dcache-load?", -EINVAL, 17, "no wildcards in 'L1-dcache-load?': name each event" },
+	{ "sched:*", -EINVAL, 6,
+	  "no wildcards in 'sched:*': name each event; pmctl list 'sched:*' shows them" },
+	{ "cs,L1-dcache-load?", -EINVAL, 17,
+	  "no wildcards in 'L1-dcache-load?': name each event; pmctl list 'L1-dcache-load?' shows "
+	  "them" },
 
 	{ "cycels", -ENOENT, 0, "unknown event 'cycels': not built in; nearest is 'cycles'" },
 	{ "cs,Instructoins:u", -ENOENT, 3,

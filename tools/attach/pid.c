@@ -30,6 +30,10 @@ int attach_pid(const char *text, pid_t *pid)
 	uint64_t value;
 	int code;
 
+	if (strchr(text, '.') && access(text, F_OK) == 0)
+		return tool_fail(EXIT_USAGE,
+				 "invalid process ID '%s', a file; pmctl report %s shows a dump",
+				 text, text);
 	if (!pmc_number(text, INT_MAX, &value) || value == 0)
 		return tool_fail(EXIT_USAGE, "invalid process ID '%s'; give one number", text);
 	*pid = (pid_t)value;

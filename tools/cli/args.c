@@ -366,8 +366,8 @@ static int check_text(const struct tool_args *args)
 		snprintf(of, sizeof(of), "%s %s", args->command->name,
 			 args->flag ? args->flag : "");
 		use = elsewhere(of, value, strlen(value));
-		return use ? tool_fail(EXIT_USAGE, "invalid %s '%s'; use %s", args->flag, value,
-				       use) :
+		return use ? tool_fail(EXIT_USAGE, "invalid %s '%s'; use %s",
+				       args->flag ? args->flag : "argument", value, use) :
 			     0;
 	}
 }

@@ -64,6 +64,10 @@ static int parse(struct request *request, int argc, char **argv)
 	if (!request->format)
 		return tool_fail(EXIT_USAGE,
 				 "no format; add --to FORMAT (pmctl export --help lists them)");
+	if (!request->n_files && request->output)
+		return tool_fail(EXIT_USAGE,
+				 "no dump given but the output '%s'; name one or more files, too",
+				 request->output);
 	if (!request->n_files)
 		return tool_fail(EXIT_USAGE,
 				 "no dump given; name one or more files, or - for standard input");

@@ -94,13 +94,23 @@ static int say_why(const struct trace *trace, const char *what, const struct pmc
 	return tool_fail(rings_failed(&trace->rings), "cannot trace %s: %s", what, why->advice);
 }
 
+/* strace has openat where the kernel has syscalls:sys_enter_openat. */
+#define ENTER "sys_enter_"
+
 static int unknown(const char *word, const char *names)
 {
 	struct pmc_nearest nearest;
 
 	pmc_nearest_init(&nearest, word, strlen(word));
-	for (EACH_NAME(name, names))
-		pmc_nearest_try(&nearest, part_of(name, word));
+	for (EACH_NAME(name, names)) {
+		const char *part = part_of(name, word);
+
+		pmc_nearest_try(&nearest, part);
+		if (!strncmp(part, ENTER, strlen(ENTER)) && !strcmp(part + strlen(ENTER), word)) {
+			nearest.name = part;
+			break;
+		}
+	}
 	return tool_fail_unknown("unknown tracepoint", word, nearest.name,
 				 "pmctl list '*:*' shows their names");
 }
