@@ -134,6 +134,7 @@ truncated() {
 }
 is "$(truncated --unwind dwarf)" most "the copy of the stack does not reach main"
 like "$(cat err)" '--stack-size 32768' "which a warning names the flag for"
+like "$("$PMCTL" report --by function deep.pmc | tr -s '\n ' ' ')" 'truncated stack .*--stack-size' "and the report, too"
 is "$(truncated --unwind dwarf --stack-size 65528)" few "a larger one does"
 is "$(truncated --unwind auto)" few "auto: frame pointers do"
 is "$(grep -c stack-size err)" 0 "without the warning"

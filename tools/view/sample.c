@@ -443,8 +443,9 @@ static bool has_module(const struct pmc_view *view, const char *name)
 	return false;
 }
 
-/* Whether most of the truncated stacks end in code that has no unwind tables. */
-static bool lack_tables(const struct pmc_view_samples *samples)
+/* Whether most of the truncated stacks end so: in code that has no unwind tables (BROKEN), or as
+ * they are too large. */
+static bool most_are(const struct pmc_view_samples *samples, unsigned how)
 {
 	const unsigned flags = PMC_STACK_TRUNCATED | PMC_STACK_BROKEN | PMC_STACK_FP;
 	uint64_t n = 0;
@@ -453,14 +454,13 @@ static bool lack_tables(const struct pmc_view_samples *samples)
 		const struct pmc_p_samples *list = samples->fold.lists[i];
 
 		for (uint64_t k = 0; k < list->n; k++)
-			if (list->list[k].stack &&
-			    (list->list[k].stack->flags & flags) == PMC_STACK_BROKEN)
+			if (list->list[k].stack && (list->list[k].stack->flags & flags) == how)
 				pmc_add_sat(&n, list->list[k].count);
 	}
 	return n > samples->incomplete / 2;
 }
 
-static void put_losses(struct pmc_view *view)
+static void put_losses(struct pmc_view *view, bool recorded)
 {
 	const struct pmc_view_samples *samples = &view->samples;
 
@@ -470,9 +470,13 @@ static void put_losses(struct pmc_view *view)
 		pmc_say(view, "%.%n suppressed by the kernel's rate limit", samples->throttled);
 	if (samples->incomplete)
 		pmc_say(view, "%.%n with a truncated stack%s", samples->incomplete,
-			lack_tables(samples) && !has_module(view, "libjvm.so") ?
+			has_module(view, "libjvm.so") ?
+				"" :
+			most_are(samples, PMC_STACK_BROKEN) ?
 				" (code without unwind tables; --unwind fp if it is built with "
 				"frame pointers)" :
+			recorded && most_are(samples, PMC_STACK_TRUNCATED) ?
+				" (larger than the copied part; pmctl profile --stack-size 65528)" :
 				"");
 	if (samples->estimated)
 		pmc_say(view,
@@ -604,7 +608,7 @@ static void explain(struct pmc_view *view, const struct pmc_coverage *coverage)
 			samples->weight);
 		put_phases(view);
 		put_window(view);
-		put_losses(view);
+		put_losses(view, coverage->recorded);
 		return;
 	}
 	pmc_say(view, "%n %(sample|samples) by %60S", samples->samples, samples->event->name);
@@ -616,7 +620,7 @@ static void explain(struct pmc_view *view, const struct pmc_coverage *coverage)
 	if (samples->has_value && whole)
 		put_share(view, whole);
 	put_window(view);
-	put_losses(view);
+	put_losses(view, coverage->recorded);
 	if (lacks_kernel(samples, whole))
 		put_lacks(view, whole);
 	if (samples->incomplete > samples->samples / 3 && has_module(view, "libjvm.so"))
