@@ -93,8 +93,10 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	coverage->lacks_rows |= pmc_process_lost_agent(process);
 	if (lacks_last_image(process)) {
 		coverage->lacks_rows = true;
-		coverage->unseen_ends += (fixed->flags & PMC_PROCESS_FIRST) != 0;
-		coverage->unseen = process;
+		if (fixed->flags & PMC_PROCESS_FIRST) {
+			coverage->unseen_ends++;
+			coverage->unseen = process;
+		}
 	}
 	if (pmc_process_end_unseen(process, &newest_ns)) {
 		/* Its own frame is older than its rows. */
