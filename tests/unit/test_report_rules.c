@@ -48,6 +48,10 @@ static void almost_all(void **state)
 		strstr(text, "coverage unknown: the end of process 12037 is not in the dump"));
 	assert_null(strstr(text, "last snapshot"));
 	assert_non_null(strstr(text, "at least 1 thread in 1 process"));
+	/* So is the time that the process is known to have lived. */
+	text = table_of(&profile, (struct pmc_report_options){ .columns = "pid,elapsed",
+							       .format = PMC_FORMAT_CSV });
+	assert_string_equal(text, "pid,elapsed_ns\n12037,600000000\n");
 	pmc_profile_free(&profile);
 }
 

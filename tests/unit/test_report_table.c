@@ -372,12 +372,13 @@ static void processes_of_one_program(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		char cmdline[80];
 
-		snprintf(cmdline, sizeof(cmdline), "/usr/lib/%s %s", i < 2 ? "cc1plus" : "as",
-			 args[i]);
+		/* A path with a space, relative to a directory. */
+		snprintf(cmdline, sizeof(cmdline), "%s %s",
+			 i < 2 ? "/usr/lib/cc1plus" : "bin/my as", args[i]);
 		process.pid = 100 + i;
 		process.cpu_ns = (20 - i) * MS;
 		process.end_ns = process.time_ns = (1500 + 250 * i) * MS;
-		made_process(i + 1, &process, "", i < 2 ? "/usr/lib/cc1plus" : "/usr/bin/as",
+		made_process(i + 1, &process, "", i < 2 ? "/usr/lib/cc1plus" : "/usr/bin/my as",
 			     cmdline);
 		made_thread(i + 1, thread_like(0, (20 - i) * MS, 0), "x", NULL, 0);
 	}
@@ -399,7 +400,7 @@ static void processes_of_one_program(void **state)
 	assert_string_equal(text, "key,elapsed_ns,args\n"
 				  "100 cc1plus,500000000,'-quiet -I include src/a.cpp -O2\n"
 				  "101 cc1plus,750000000,'-quiet -I include src/b.cpp -O2\n"
-				  "102 as,1000000000,'-quiet\n");
+				  "102 my as,1000000000,'-quiet\n");
 	text = table_of(&profile,
 			(struct pmc_report_options){ .columns = "pid,command",
 						     .where = (const char *[]){ "cmdline=*b.cpp*" },
@@ -413,11 +414,11 @@ static void processes_of_one_program(void **state)
 		text = by_process(&profile, (struct pmc_report_options){ .where = where,
 									 .n_where = 1,
 									 .columns = "process,n" });
-		has(text, "102 as ");
+		has(text, "102 my as ");
 		has_not(text, "cc1plus  ");
 	}
 	no_such_column(&profile, PMC_BY_POOL, "n,tid",
-		       "groups of threads have no column 'tid', single threads do");
+		       "rows of this --by have no column 'tid', those of threads do");
 	no_such_column(&profile, PMC_BY_NONE, "n",
 		       "single threads have no column 'n', groups (--by) do");
 	pmc_profile_free(&profile);

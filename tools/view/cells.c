@@ -149,12 +149,12 @@ const struct pmc_p_process *pmc_row_process(const struct pmc_view *view, const s
 /* From its start, or the exec that made this image, to its end, or as far as it is known. */
 static struct table_cell elapsed(const struct pmc_p_process *process)
 {
-	const struct pmc_process_fixed *fixed = process ? &process->fixed : NULL;
+	uint64_t end_ns;
 
-	if (!fixed || !process->known || !fixed->start_ns)
+	if (!process || !process->known || !process->fixed.start_ns)
 		return cell_null();
-	return cell_number(
-		true, pmc_sub_sat(fixed->end_ns ? fixed->end_ns : fixed->time_ns, fixed->start_ns));
+	pmc_process_end_unseen(process, &end_ns);
+	return cell_number(true, pmc_sub_sat(end_ns, process->fixed.start_ns));
 }
 
 static struct table_cell command(const struct pmc_p_process *process)
@@ -162,10 +162,19 @@ static struct table_cell command(const struct pmc_p_process *process)
 	return cell_text(process && process->cmdline[0] ? process->cmdline : NULL);
 }
 
+/* Behind the program, whose path may have spaces: it is the end of that of its file, or else ends
+ * at the first space. */
 static struct table_cell arguments(const struct pmc_p_process *process)
 {
-	const char *space = process ? strchr(process->cmdline, ' ') : NULL;
+	const char *path = process ? process->exe : NULL, *space;
+	size_t len;
 
+	for (; path; path = strchr(path, '/') ? strchr(path, '/') + 1 : NULL) {
+		len = strlen(path);
+		if (len && !strncmp(process->cmdline, path, len) && process->cmdline[len] == ' ')
+			return cell_text(process->cmdline + len + 1);
+	}
+	space = process ? strchr(process->cmdline, ' ') : NULL;
 	return cell_text(space ? space + 1 : NULL);
 }
 
