@@ -488,7 +488,7 @@ static void name_owner(struct pmc_view *view, const struct pmc_columns *from)
 	if (table_find(other->list, other->n, name, len, arena, &none))
 		view->problem = pmc_arena_format(
 			&view->profile->arena,
-			groups ? "groups of threads have no column '%.*s', single threads do" :
+			groups ? "rows of this --by have no column '%.*s', those of threads do" :
 				 "single threads have no column '%.*s', groups (--by) do",
 			(int)len, name);
 }

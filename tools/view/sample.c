@@ -476,7 +476,8 @@ static void put_losses(struct pmc_view *view, bool recorded)
 				" (code without unwind tables; --unwind fp if it is built with "
 				"frame pointers)" :
 			recorded && most_are(samples, PMC_STACK_TRUNCATED) ?
-				" (larger than the copied part; pmctl profile --stack-size 65528)" :
+				" (larger than the copied part; pmctl profile --stack-size, up to "
+				"65528)" :
 				"");
 	if (samples->estimated)
 		pmc_say(view,
