@@ -186,9 +186,16 @@ const char *names_start(struct report_names *names, const struct pmc_profile *pr
 
 	if (!is_local(names, process))
 		return NULL;
-	for (uint64_t i = 0; i < profile->n_modules; i++)
-		if (!strcmp(profile->modules[i]->path, path) && profile->modules[i]->build_id_len)
-			build = profile->modules[i], builds++;
+	for (uint64_t i = 0; i < profile->n_modules; i++) {
+		const struct pmc_p_module *next = profile->modules[i];
+
+		if (strcmp(next->path, path) != 0 || !next->build_id_len)
+			continue;
+		/* One build may be there twice: by a link and by its file. */
+		builds += !build || build->build_id_len != next->build_id_len ||
+			  memcmp(build->build_id, next->build_id, next->build_id_len) != 0;
+		build = next;
+	}
 	/* Rows do not say which of two builds is theirs. */
 	if (builds != 1 && !symbols_unchanged(path, booted ? process->fixed.start_ns : 0))
 		return NULL;
