@@ -275,6 +275,8 @@ plots = set(re.findall("<h2>([^<]+)</h2>", page))
 print({row for row in rows if "_time" in row} == {plot for plot in plots if "_time" in plot}, len(plots))
 END
 )" "True 6" "--html FILE: a measurement has one unit in table and plot"
+is "$(grep -o "text-anchor='end'[^<]*" "$T/units.html" | sed 's/.*>//; s/[.,]//g; s/^0*//; s/0*$//' | grep -c ...)" 0 \
+	"the lines of its axis are at round numbers" || diag "$(grep "text-anchor='end'" "$T/units.html")"
 bench -r 2 -e page-faults -L pages 100,3000 --fail-on page-faults -- "$PROG/pages" {pages}
 is "$status $(grep -c 'page-faults of .* larger; --fail-on permits 0.0' "$T/err")" "1 1" "-L NAME A,B as of hyperfine; --fail-on of the reference"
 bench -r 2 -e page-faults -L pages 3000,100 --fail-on page-faults --format csv -- "$PROG/pages" {pages}

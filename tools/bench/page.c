@@ -94,6 +94,22 @@ static void draw_series(const struct plot *plot, unsigned s)
 	pmc_out_str(out, "</g>\n");
 }
 
+/* 1, 2, 2.5 or 5 times a power of ten: lines of an axis at numbers that are easy to read. */
+static double round_up(double value)
+{
+	static const double steps[] = { 1, 2, 2.5, 5 };
+	double ten = 1;
+
+	while (ten * 10 <= value)
+		ten *= 10;
+	while (ten > value)
+		ten /= 10;
+	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (value <= steps[i] * ten)
+			return steps[i] * ten;
+	return 10 * ten;
+}
+
 static void draw(struct plot *plot, unsigned m)
 {
 	const struct bench_measure *measure = &plot->bench->measures[m];
@@ -109,7 +125,7 @@ static void draw(struct plot *plot, unsigned m)
 		point->ci = bench_mean_ci(&row.summary);
 		plot->most = fmax(plot->most, point->mean + point->ci);
 	}
-	plot->most = plot->most > 0 ? plot->most : 1;
+	plot->most = plot->most > 0 ? LINES * round_up(plot->most / LINES) : 1;
 	bench_scale_of(plot->bench, m, plot->most, &scale);
 	pmc_out_str(plot->out, "<h2>");
 	tool_page_text(plot->out, measure->name, 90);
