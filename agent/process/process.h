@@ -120,6 +120,8 @@ bool agent_own_signal_action(int signo, const struct sigaction *action, struct s
  * the kernel has to make it. */
 #define AGENT_NOT_OWN 1
 long agent_own_signal_call(int signo, const void *action, void *old, size_t bytes);
+/* The calling thread starts: the mask that it inherited may hide a former number. */
+void agent_own_signal_begin(void);
 /* The host's pthread_sigmask. */
 int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old);
 /* Takes SIGIO as well, if the host has not: the kernel sends it to a sampled thread whose signal

@@ -300,14 +300,13 @@ static bool is_any(uint64_t mask)
 	return __builtin_popcountll(mask >> (SIGRTMIN - 1)) > (SIGRTMAX - SIGRTMIN) / 2;
 }
 
-/* The agent's signal if the host has blocked it in a thread with this mask but the kernel has not;
- * else 0. The host may have changed the mask by its own system calls. */
-static int hidden(unsigned blocked, const sigset_t *mask)
+/* The host's mask of a thread that has this one in the kernel and hides this number. The host may
+ * have changed the mask by its own system calls. */
+static uint64_t host_mask(unsigned blocked, uint64_t mask)
 {
-	uint64_t now;
+	const uint64_t with = mask | bit_of(blocked);
 
-	memcpy(&now, mask, sizeof(now));
-	return is_any(now) ? (int)blocked : 0;
+	return is_any(with) ? with : mask;
 }
 
 __attribute__((cold)) static void send_again(int signo, siginfo_t *info)
@@ -373,17 +372,13 @@ __attribute__((cold)) static void move(int from, bool stays)
 	agent_sample_moved(signo);
 }
 
-/* What the kernel's mask of the calling thread, now this one, must be for the agent's number. */
+/* The kernel's mask of the calling thread for this one of the host. */
 static uint64_t follow(uint64_t mask)
 {
-	const uint64_t bit = bit_of((unsigned)agent_own_signal());
+	const int signo = agent_own_signal();
+	const uint64_t bit = is_any(mask) ? mask & bit_of((unsigned)signo) : 0;
 
-	if (!is_any(mask)) {
-		agent_self->blocked = 0;
-		return mask;
-	}
-	mask |= bit_of(agent_self->blocked);
-	agent_self->blocked = (uint8_t)(mask & bit ? agent_own_signal() : 0);
+	agent_self->blocked = (uint8_t)(bit ? signo : 0);
 	return mask & ~bit;
 }
 
@@ -396,28 +391,71 @@ static void switch_number(int from)
 		agent_sample_enable(agent_self);
 }
 
-/* Both, outside of the handler. */
-__attribute__((cold)) static void catch_up(int from)
+/* The host has this mask. */
+static void note_in_use(uint64_t mask)
 {
-	uint64_t mask;
+	mask &= ~(bit_of((unsigned)SIGRTMIN) - 1);
+	if (mask & ~atomic_load_explicit(&in_use, memory_order_relaxed) && !is_any(mask))
+		atomic_fetch_or(&in_use, mask);
+}
 
-	if (!agent_self)
-		return;
-	mask = follow(agent_mask_set(UINT64_MAX));
-	switch_number(from);
+/* The host blocks the agent's number in particular. The next one may be in its mask, too. */
+__attribute__((cold)) static void give_way(uint64_t mask)
+{
+	int signo;
+
+	note_in_use(mask);
+	while ((signo = agent_own_signal()) && mask & bit_of((unsigned)signo)) {
+		const bool stays = table[signo].original.sa_handler != SIG_IGN;
+
+		move(signo, stays);
+		if (!stays)
+			agent_sigaction(signo, &table[signo].original, NULL);
+	}
+}
+
+/* Changes the host's mask of the calling thread as sigprocmask does, or not (NULL), and makes the
+ * thread use the agent's present number. Returns the host's mask before. Signals are blocked: a
+ * handler may change the mask and the number. */
+static uint64_t change_mask(int how, const uint64_t *set)
+{
+	/* One of this number may be pending as soon as they are. */
+	int signo, from = agent_own_signal();
+	const uint64_t kernel = agent_mask_set(UINT64_MAX);
+	const uint64_t before = host_mask(agent_self->blocked, kernel);
+	uint64_t host = before, mask;
+
+	if (agent_self->blocked)
+		from = agent_self->blocked;
+	if (set)
+		host = how == SIG_BLOCK	  ? before | *set :
+		       how == SIG_UNBLOCK ? before & ~*set :
+					    *set;
+	if (!is_any(host))
+		give_way(host);
+	/* Other threads may change the number meanwhile. */
+	while (mask = follow(host), (signo = agent_own_signal()) != from) {
+		switch_number(from);
+		from = signo;
+	}
 	agent_mask_set(mask);
+	return before;
 }
 
 __attribute__((cold)) static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
 {
-	if (agent_self && hidden(agent_self->blocked, &context->uc_sigmask) == signo) {
-		uint64_t mask;
+	uint64_t mask;
 
+	memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+	/* A thread that starts or ends may hide it, too. */
+	mask = host_mask(agent_self ? agent_self->blocked : (unsigned)signo, mask);
+	if (mask & bit_of((unsigned)signo)) {
 		move(signo, true);
-		memcpy(&mask, &context->uc_sigmask, sizeof(mask));
-		mask = follow(mask);
+		if (agent_self) {
+			mask = follow(mask);
+			switch_number(signo);
+		}
 		memcpy(&context->uc_sigmask, &mask, sizeof(mask));
-		switch_number(signo);
 		send_again(signo, info);
 		return;
 	}
@@ -496,7 +534,7 @@ int agent_own_signal_take(int from)
 			continue;
 		atomic_store(&own, signo);
 		if (!from && agent_self)
-			agent_mask_set(follow(agent_mask_set(UINT64_MAX)));
+			change_mask(SIG_BLOCK, NULL);
 		return signo;
 	}
 	return 0;
@@ -506,7 +544,7 @@ int agent_own_signal_take(int from)
 static bool hidden_now(uint64_t *bit)
 {
 	*bit = bit_of(agent_self ? agent_self->blocked : 0);
-	return *bit && is_any(mask_now());
+	return *bit && is_any(mask_now() | *bit);
 }
 
 /* Whether the kernel's action for it is the agent's, but the host's SIG_IGN. */
@@ -547,7 +585,8 @@ bool agent_own_signal_action(int signo, const struct sigaction *action, struct s
 	if (action && action->sa_handler != SIG_DFL &&
 	    (action->sa_handler != SIG_IGN || signo != agent_own_signal())) {
 		move(signo, false);
-		catch_up(signo);
+		if (agent_self)
+			change_mask(SIG_BLOCK, NULL);
 		return false;
 	}
 	*old = table[signo].original;
@@ -588,57 +627,26 @@ long agent_own_signal_call(int signo, const void *action, void *old, size_t byte
 	return error;
 }
 
-/* The mask as given to the kernel. */
-static uint64_t keep_own(struct slot *slot, int signo, int how, uint64_t mask)
+/* Whether a change of the mask may concern the agent's number. */
+static bool is_concerned(const struct slot *slot, int how, const uint64_t *set)
 {
-	uint64_t bit = bit_of((unsigned)signo);
+	const int signo = agent_own_signal();
 
-	if (how == SIG_UNBLOCK) {
-		if (mask & bit_of(slot->blocked))
-			slot->blocked = 0;
-	} else if ((mask & bit) && is_any(mask)) {
-		slot->blocked = (uint8_t)signo;
-		mask &= ~bit;
-	} else {
-		/* The next one may be in the mask, too. */
-		while (signo && mask & bit_of((unsigned)signo)) {
-			const bool stays = table[signo].original.sa_handler != SIG_IGN;
-
-			move(signo, stays);
-			catch_up(signo);
-			if (!stays)
-				agent_sigaction(signo, &table[signo].original, NULL);
-			signo = agent_own_signal();
-		}
-		if (how == SIG_SETMASK)
-			slot->blocked = 0;
-	}
-	return mask;
+	return slot->blocked || (signo && set && how != SIG_UNBLOCK &&
+				 (is_any(*set) || *set & bit_of((unsigned)signo)));
 }
 
-/* The host sets or adds this mask. */
-static void note_in_use(uint64_t mask)
+void agent_own_signal_begin(void)
 {
-	mask &= ~(bit_of((unsigned)SIGRTMIN) - 1);
-	if (mask & ~atomic_load_explicit(&in_use, memory_order_relaxed) && !is_any(mask))
-		atomic_fetch_or(&in_use, mask);
-}
-
-/* The agent has another number than this thread hides. */
-static bool is_behind(const struct slot *slot)
-{
-	return slot->blocked && slot->blocked != agent_own_signal();
+	if (agent_self->blocked && agent_self->blocked != agent_own_signal())
+		change_mask(SIG_BLOCK, NULL);
 }
 
 int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
 {
 	/* libc's own signals, from 32 on, keep their state. */
 	const uint64_t internal = bit_of((unsigned)SIGRTMIN) - bit_of(32);
-	int signo = agent_own_signal();
-	struct slot *slot;
-	unsigned was;
-	uint64_t mask = 0;
-	long error;
+	uint64_t mask = 0, *given = set ? &mask : NULL;
 
 	/* libunwind blocks all signals, as they are, and restores the mask: twice for each frame of
 	 * a sample, so before any system call. */
@@ -647,27 +655,21 @@ int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
 			memset(old, 0xff, sizeof(mask));
 		return 0;
 	}
-	slot = signo && agent_active() ? agent_self : NULL;
-	if (slot && is_behind(slot))
-		catch_up(slot->blocked);
-	was = slot ? slot->blocked : 0;
 	if (set) {
+		if (how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK)
+			return EINVAL;
 		memcpy(&mask, set, sizeof(mask));
 		mask &= ~internal;
 		if (how != SIG_UNBLOCK)
 			note_in_use(mask);
 	}
-	if (set && slot)
-		mask = keep_own(slot, signo, how, mask);
-	error = pmc_sys4(SYS_rt_sigprocmask, how, set ? &mask : NULL, old, sizeof(mask));
-	if (!error && old && hidden(was, old))
-		sigaddset(old, (int)was);
-	if (slot && slot->blocked != was && !atomic_load(&slot->timer))
-		agent_timer_start(slot);
-	/* Another thread has changed the number meanwhile. */
-	if (slot && is_behind(slot))
-		catch_up(slot->blocked);
-	return (int)-error;
+	/* A forked child gets its slot by agent_active. */
+	if (!agent_self || !is_concerned(agent_self, how, given) || !agent_active() || !agent_self)
+		return (int)-pmc_sys4(SYS_rt_sigprocmask, how, given, old, sizeof(mask));
+	mask = change_mask(how, given);
+	if (old)
+		memcpy(old, &mask, sizeof(mask));
+	return 0;
 }
 
 /* ---- actions of the host ---------------------------------------------------------------- */

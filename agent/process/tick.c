@@ -227,10 +227,12 @@ void agent_tick_thread(struct slot *slot, bool begins)
 {
 	if (!atomic_load_explicit(&tick.on, memory_order_relaxed))
 		return;
-	if (begins)
+	if (begins) {
+		agent_own_signal_begin();
 		agent_timer_start(slot);
-	else
+	} else {
 		stop_timer(slot);
+	}
 	look();
 }
 

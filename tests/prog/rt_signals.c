@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define STEP_MS 40
@@ -124,6 +125,130 @@ static void handled(int signo)
 	(void)!write(1, "handled\n", 8);
 }
 
+static void *waiter(void *arg)
+{
+	sigset_t one;
+	int signo;
+
+	sigemptyset(&one);
+	sigaddset(&one, SIGRTMIN);
+	sigwait(&one, &signo);
+	return arg;
+}
+
+/* A signal to each thread while it starts. */
+static void starts(void)
+{
+	pthread_t thread;
+
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	for (int i = 0; i < 20; i++) {
+		pthread_create(&thread, NULL, waiter, NULL);
+		pthread_kill(thread, SIGRTMIN);
+		pthread_join(thread, NULL);
+	}
+}
+
+/* Real-time signals that a mask lacks. */
+static void lacks(const sigset_t *mask)
+{
+	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
+		if (!sigismember(mask, i))
+			printf("lacks RTMIN+%d\n", i - SIGRTMIN);
+}
+
+/* The number that the agent has, and then the next one, blocked alone for a while. */
+static void restores(void)
+{
+	sigset_t one, old, now;
+
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	for (int i = 0; i < 2; i++) {
+		sigemptyset(&one);
+		sigaddset(&one, SIGRTMIN + i);
+		sigprocmask(SIG_SETMASK, &one, &old);
+		lacks(&old);
+		sigprocmask(SIG_SETMASK, &old, NULL);
+		sigprocmask(SIG_BLOCK, NULL, &now);
+		lacks(&now);
+	}
+	send(3);
+	take();
+}
+
+/* All but one again. */
+static void unblocks(void)
+{
+	sigset_t rest = all;
+
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	sigdelset(&rest, SIGRTMIN);
+	sigprocmask(SIG_UNBLOCK, &rest, NULL);
+	send(1);
+	take();
+}
+
+static void *forker(void *arg)
+{
+	burn_thread_ms(STEP_MS);
+	pthread_barrier_wait(&met);
+	pthread_barrier_wait(&met);
+	if (fork() == 0) {
+		burn_thread_ms(2 * STEP_MS);
+		take();
+		exit(0);
+	}
+	wait(NULL);
+	return arg;
+}
+
+/* A thread with the agent's former number forks. */
+static void forks(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&met, NULL, 2);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	pthread_create(&thread, NULL, forker, NULL);
+	pthread_barrier_wait(&met);
+	pthread_kill(pthread_self(), SIGRTMIN);
+	burn_thread_ms(STEP_MS);
+	pthread_barrier_wait(&met);
+	pthread_join(thread, NULL);
+	take();
+}
+
+static void *late_asker(void *arg)
+{
+	sigset_t now;
+
+	pthread_barrier_wait(&met);
+	pthread_barrier_wait(&met);
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	lacks(&now);
+	return arg;
+}
+
+/* The host takes the last number that was left, while another thread blocks all. */
+static void takes_last(void)
+{
+	pthread_t thread;
+	sigset_t one, old;
+
+	for (int i = SIGRTMIN + 1; i <= SIGRTMAX; i++)
+		signal(i, handled);
+	pthread_barrier_init(&met, NULL, 2);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	pthread_create(&thread, NULL, late_asker, NULL);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	pthread_barrier_wait(&met);
+	sigemptyset(&one);
+	sigaddset(&one, SIGRTMIN);
+	sigprocmask(SIG_BLOCK, &one, NULL);
+	pthread_barrier_wait(&met);
+	pthread_join(thread, NULL);
+}
+
 /* A handler of the host's after a filter that kills for timers. */
 static void filtered(void)
 {
@@ -157,6 +282,16 @@ int main(int argc, char **argv)
 		with_worker(1, "default");
 	else if (!strcmp(how, "worker-ignored"))
 		with_worker(0, "ignored");
+	else if (!strcmp(how, "starts"))
+		starts();
+	else if (!strcmp(how, "restores"))
+		restores();
+	else if (!strcmp(how, "unblocks"))
+		unblocks();
+	else if (!strcmp(how, "forks"))
+		forks();
+	else if (!strcmp(how, "takes-last"))
+		takes_last();
 	else if (!strcmp(how, "filtered"))
 		filtered();
 	else
