@@ -78,9 +78,7 @@ static void become_process(void)
 	agent_leave_out(&before);
 	agent_publish_process();
 	if (agent_is_on() && agent.measured)
-		agent_thread_main();
-	if (agent_self)
-		agent_self->blocked = blocked;
+		agent_thread_main(blocked);
 	if (!in_fork && agent_self)
 		agent_self->start_ns = start;
 	agent_regions_forked();

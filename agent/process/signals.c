@@ -638,7 +638,11 @@ static bool is_concerned(const struct slot *slot, int how, const uint64_t *set)
 
 void agent_own_signal_begin(void)
 {
-	if (agent_self->blocked && agent_self->blocked != agent_own_signal())
+	const struct slot *slot = agent_self;
+
+	/* A forked child gets its mask back after this: its thread keeps the former number. */
+	if (slot->blocked && slot->blocked != agent_own_signal() &&
+	    !(slot->flags & PMC_THREAD_MAIN))
 		change_mask(SIG_BLOCK, NULL);
 }
 

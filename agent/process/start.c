@@ -324,7 +324,7 @@ void agent_start(int argc, char **argv, char **envp)
 	cpu_ns = agent.pre_cpu_ns / UNSEEN_SHARE;
 	agent_overhead_add(cpu_ns < UNSEEN_MOST_NS ? cpu_ns : UNSEEN_MOST_NS);
 	if (agent.measured)
-		agent_thread_main();
+		agent_thread_main(0);
 out:
 	if (atomic_load(&pmc_agent_control.state) == PMC_CONTROL_STARTING)
 		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);

@@ -339,7 +339,7 @@ void agent_thread_begin(struct slot *slot)
 	atomic_fetch_sub(&inside, 1);
 }
 
-void agent_thread_main(void)
+void agent_thread_main(uint8_t blocked)
 {
 	struct slot *slot = agent_thread_reserve();
 	int saved = errno;
@@ -348,6 +348,7 @@ void agent_thread_main(void)
 		return;
 	agent_thread_reserve_groups(slot);
 	slot->flags |= PMC_THREAD_MAIN;
+	slot->blocked = blocked;
 	/* The fork may have been in a destructor, and beside other threads. */
 	rounds = 0;
 	atomic_store(&inside, 0);

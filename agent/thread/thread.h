@@ -43,7 +43,7 @@ bool agent_thread_move_fd(int fd);
  * end, 0.1 s at most. */
 void agent_threads_settle(void);
 /* The main thread of a process image, or the one that called fork. */
-void agent_thread_main(void);
+void agent_thread_main(uint8_t blocked);
 
 /* Appends a row to buf. The caller owns the slot or has it pinned. own: the slot is the calling
  * thread's. usage: of another thread; NULL: unknown. False: the dump has the same row already;

@@ -81,7 +81,7 @@ sampled() {
 		jq -e 'all(.threads[]; .samples * 2e5 > .cpu_ns)' r.json >/dev/null
 }
 for case in alone signalfd worker worker-one worker-two worker-default worker-ignored filtered \
-	starts restores unblocks takes-last; do
+	starts restores unblocks forks takes-last; do
 	run "$PROG/rt_signals" $case
 	mv out out0
 	for vars in PMC_INTERVAL=10ms PMC_SAMPLE=task-clock@100000; do
