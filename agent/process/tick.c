@@ -56,17 +56,23 @@ static struct {
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-static void stop_timer(struct slot *slot)
+/* In place of the one that it has, which another thread may have started. 0: none. */
+static void set_timer(struct slot *slot, int timer)
 {
-	int timer = atomic_exchange(&slot->timer, 0);
-
+	timer = atomic_exchange(&slot->timer, timer);
 	if (!timer)
 		return;
 	pmc_sys1(SYS_timer_delete, timer - 1);
 	atomic_fetch_add(&tick.left, 1);
 }
 
-void agent_timer_start(struct slot *slot)
+static void stop_timer(struct slot *slot)
+{
+	set_timer(slot, 0);
+}
+
+/* False: the thread has changed its number meanwhile. */
+static bool start_timer(struct slot *slot)
 {
 	const uint64_t period =
 		agent_sample_timed(slot) ? PERIOD_MOST_NS : atomic_load(&tick.period_ns);
@@ -77,24 +83,34 @@ void agent_timer_start(struct slot *slot)
 				  .sigev_value.sival_ptr = &agent };
 	const struct timespec ns = { .tv_nsec = (long)period };
 	const struct itimerspec times = { ns, ns };
+	bool ended;
 	int id;
 
 	if (!atomic_load(&tick.signo) || !event.sigev_signo || !period ||
 	    (slot->flags & PMC_THREAD_ADOPTED))
-		return;
+		return true;
 	event.sigev_notify_thread_id = (pid_t)slot->tid;
 	if (atomic_fetch_sub(&tick.left, 1) <= 0 ||
 	    pmc_sys3(SYS_timer_create, clock, &event, &id) != 0) {
 		atomic_fetch_add(&tick.left, 1);
 		if (!agent_sample_timed(slot))
 			agent_note(NOTE_TICK);
-		return;
+		return true;
 	}
 	pmc_sys4(SYS_timer_settime, id, 0, &times, NULL);
-	atomic_store(&slot->timer, id + 1);
-	/* Another thread created the timer while this thread ended. */
-	if ((atomic_load(&slot->word) & ~0xffffu) != SLOT_LIVE)
-		stop_timer(slot);
+	set_timer(slot, id + 1);
+	/* Another thread created the timer while this thread ended or changed its number. */
+	ended = (atomic_load(&slot->word) & ~0xffffu) != SLOT_LIVE;
+	if (!ended && agent_own_signal_of(slot) == event.sigev_signo)
+		return true;
+	stop_timer(slot);
+	return ended;
+}
+
+void agent_timer_start(struct slot *slot)
+{
+	while (!start_timer(slot))
+		;
 }
 
 static void restart(struct slot *slot)
