@@ -272,6 +272,7 @@ static bool take_default(int signo, void (*handler)(int, siginfo_t *, void *), i
 
 static _Atomic int own;		/* 0: none */
 static _Atomic uint64_t former; /* numbers before it whose handler is still the agent's */
+static _Atomic uint64_t left;	/* numbers from which a thread has begun to move */
 static _Atomic uint64_t in_use; /* blocked in particular by a thread of the host, once */
 
 int agent_own_signal(void)
@@ -357,9 +358,9 @@ static bool drop(int signo)
 __attribute__((cold)) static void move(int from, bool stays)
 {
 	const uint64_t bit = bit_of((unsigned)from);
-	int signo;
+	int signo = agent_own_signal();
 
-	if (atomic_compare_exchange_strong(&own, &from, 0)) {
+	if (signo == from && !(atomic_fetch_or(&left, bit) & bit)) {
 		if (stays)
 			atomic_fetch_or(&former, bit);
 		signo = agent_own_signal_take(from + 1);
@@ -402,15 +403,17 @@ static void note_in_use(uint64_t mask)
 /* The host blocks the agent's number in particular. The next one may be in its mask, too. */
 __attribute__((cold)) static void give_way(uint64_t mask)
 {
-	int signo;
+	int signo, last = 0;
 
 	note_in_use(mask);
-	while ((signo = agent_own_signal()) && mask & bit_of((unsigned)signo)) {
+	/* Not if another thread is about to move from it. */
+	while ((signo = agent_own_signal()) != last && mask & bit_of((unsigned)signo)) {
 		const bool stays = table[signo].original.sa_handler != SIG_IGN;
 
 		move(signo, stays);
 		if (!stays)
 			agent_sigaction(signo, &table[signo].original, NULL);
+		last = signo;
 	}
 }
 
@@ -537,6 +540,7 @@ int agent_own_signal_take(int from)
 			change_mask(SIG_BLOCK, NULL);
 		return signo;
 	}
+	atomic_store(&own, 0);
 	return 0;
 }
 
