@@ -521,18 +521,13 @@ static uint64_t mask_now(void)
 	return mask;
 }
 
-/* Whether a thread has blocked it in particular, this one maybe before the exec. */
-static bool is_in_use(int signo)
-{
-	const uint64_t mask = mask_now(), used = is_any(mask) ? 0 : mask;
-
-	return (used | atomic_load(&in_use)) & bit_of((unsigned)signo);
-}
-
 int agent_own_signal_take(int from)
 {
+	/* The main thread may have blocked some before the exec. */
+	if (!from)
+		note_in_use(mask_now());
 	for (int signo = from ? from : SIGRTMIN; signo <= SIGRTMAX; signo++) {
-		if (signo == agent.config.dump || is_in_use(signo) ||
+		if (signo == agent.config.dump || atomic_load(&in_use) & bit_of((unsigned)signo) ||
 		    !take_default(signo, on_own, SA_RESTART))
 			continue;
 		atomic_store(&own, signo);
