@@ -546,33 +546,33 @@ static bool hidden_now(uint64_t *bit)
 	return *bit && is_any(mask_now() | *bit);
 }
 
-/* Whether the kernel's action for it is the agent's, but the host's SIG_IGN. */
+/* Whether the host ignores it, and the agent has or had a handler for it. */
 static bool is_ignored(int signo)
 {
-	struct sigaction now;
-
-	return signo && table[signo].original.sa_handler == SIG_IGN &&
-	       agent_sigaction(signo, NULL, &now) == 0 && now.sa_sigaction == on_own;
+	return is_of_agent(signo) && table[signo].original.sa_handler == SIG_IGN;
 }
 
 __attribute__((noinline)) void agent_own_signal_show(void)
 {
-	const int signo = agent_own_signal();
+	struct sigaction now;
 	uint64_t bit;
 
-	if (is_ignored(signo))
-		agent_sigaction(signo, &table[signo].original, NULL);
+	/* A vfork child may have set its own action. */
+	for (int signo = SIGRTMIN; signo <= SIGRTMAX; signo++)
+		if (is_ignored(signo) && agent_sigaction(signo, NULL, &now) == 0 &&
+		    now.sa_sigaction == on_own)
+			agent_sigaction(signo, &table[signo].original, NULL);
 	if (hidden_now(&bit))
 		pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &bit, NULL, sizeof(bit));
 }
 
 __attribute__((noinline)) void agent_own_signal_hide(void)
 {
-	const int signo = agent_own_signal();
 	uint64_t bit;
 
-	if (signo && table[signo].original.sa_handler == SIG_IGN)
-		install(signo, on_own, SA_RESTART, NULL);
+	for (int signo = SIGRTMIN; signo <= SIGRTMAX; signo++)
+		if (is_ignored(signo))
+			install(signo, on_own, SA_RESTART, NULL);
 	if (hidden_now(&bit))
 		pmc_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, sizeof(bit));
 }

@@ -81,7 +81,7 @@ sampled() {
 		jq -e 'all(.threads[]; .samples * 2e5 > .cpu_ns)' r.json >/dev/null
 }
 for case in alone signalfd worker worker-one worker-two worker-default worker-ignored filtered \
-	starts restores unblocks forks takes-last; do
+	starts restores unblocks forks takes-last ignores; do
 	run "$PROG/rt_signals" $case
 	mv out out0
 	for vars in PMC_INTERVAL=10ms PMC_SAMPLE=task-clock@100000; do
@@ -91,7 +91,7 @@ for case in alone signalfd worker worker-one worker-two worker-default worker-ig
 		same out0 out "rt_signals $case, $vars: the program gets its signals alone"
 	done
 	case $case in
-	filtered | starts | takes-last) ;;
+	filtered | starts | takes-last | ignores) ;;
 	*) least=6 mostly "rt_signals $case: all threads are sampled to their end" sampled $case ;;
 	esac
 done

@@ -249,6 +249,20 @@ static void takes_last(void)
 	pthread_join(thread, NULL);
 }
 
+/* SIG_IGN is kept over exec, also after somebody else sent the signal. */
+static void ignores(char *self)
+{
+	sigset_t old;
+
+	signal(SIGRTMIN, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	raise(SIGRTMIN);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	burn_thread_ms(STEP_MS);
+	execl("/proc/self/exe", self, "ignored", (char *)NULL);
+	exit(3);
+}
+
 /* A handler of the host's after a filter that kills for timers. */
 static void filtered(void)
 {
@@ -292,6 +306,10 @@ int main(int argc, char **argv)
 		forks();
 	else if (!strcmp(how, "takes-last"))
 		takes_last();
+	else if (!strcmp(how, "ignores"))
+		ignores(argv[0]);
+	else if (!strcmp(how, "ignored"))
+		puts(signal(SIGRTMIN, SIG_DFL) == SIG_IGN ? "ignored" : "not ignored");
 	else if (!strcmp(how, "filtered"))
 		filtered();
 	else
