@@ -418,15 +418,14 @@ __attribute__((cold)) static void give_way(uint64_t mask)
 }
 
 /* Changes the host's mask of the calling thread as sigprocmask does, or not (NULL), and makes the
- * thread use the agent's present number. Returns the host's mask before. Signals are blocked: a
- * handler may change the mask and the number. */
-static uint64_t change_mask(int how, const uint64_t *set)
+ * thread use the agent's present number. from: the one before, unless it hides one. Returns the
+ * host's mask before. Signals are blocked: a handler may change the mask and the number. */
+static uint64_t change_mask(int from, int how, const uint64_t *set)
 {
-	/* One of this number may be pending as soon as they are. */
-	int signo, from = agent_own_signal();
 	const uint64_t kernel = agent_mask_set(UINT64_MAX);
 	const uint64_t before = host_mask(agent_self->blocked, kernel);
 	uint64_t host = before, mask;
+	int signo;
 
 	if (agent_self->blocked)
 		from = agent_self->blocked;
@@ -532,7 +531,7 @@ int agent_own_signal_take(int from)
 			continue;
 		atomic_store(&own, signo);
 		if (!from && agent_self)
-			change_mask(SIG_BLOCK, NULL);
+			change_mask(signo, SIG_BLOCK, NULL);
 		return signo;
 	}
 	atomic_store(&own, 0);
@@ -585,7 +584,7 @@ bool agent_own_signal_action(int signo, const struct sigaction *action, struct s
 	    (action->sa_handler != SIG_IGN || signo != agent_own_signal())) {
 		move(signo, false);
 		if (agent_self)
-			change_mask(SIG_BLOCK, NULL);
+			change_mask(signo, SIG_BLOCK, NULL);
 		return false;
 	}
 	*old = table[signo].original;
@@ -642,7 +641,7 @@ void agent_own_signal_begin(void)
 	/* A forked child gets its mask back after this: its thread keeps the former number. */
 	if (slot->blocked && slot->blocked != agent_own_signal() &&
 	    !(slot->flags & PMC_THREAD_MAIN))
-		change_mask(SIG_BLOCK, NULL);
+		change_mask(slot->blocked, SIG_BLOCK, NULL);
 }
 
 int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
@@ -669,7 +668,7 @@ int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
 	/* A forked child gets its slot by agent_active. */
 	if (!agent_self || !is_concerned(agent_self, how, given) || !agent_active() || !agent_self)
 		return (int)-pmc_sys4(SYS_rt_sigprocmask, how, given, old, sizeof(mask));
-	mask = change_mask(how, given);
+	mask = change_mask(agent_own_signal(), how, given);
 	if (old)
 		memcpy(old, &mask, sizeof(mask));
 	return 0;
