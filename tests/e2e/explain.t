@@ -71,6 +71,14 @@ else
 	skip "one CPU" "a thread of OpenMP that spins"
 fi
 
+# All of its calls of futex are those of the library, whatever its CPU time is.
+if OMP_WAIT_POLICY=passive "$PMCTL" profile -e syscalls:sys_enter_futex -o calls.pmc -- "$PROG/omp" -300 >/dev/null 2>err; then
+	run "$PMCTL" explain --json calls.pmc
+	is "$status $(jq '[.findings[] | .text, .evidence[] | select(contains("OpenMP runtime"))] | length' out)" "0 0" "samples of calls are no CPU time" || diag "$(cat out)"
+else
+	skip "$(head -n 1 err)" "samples of calls are no CPU time"
+fi
+
 # System time is counted by ticks, of which a short program has one or two.
 wrong=0
 for _ in 1 2 3 4 5 6 7 8; do

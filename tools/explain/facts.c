@@ -657,6 +657,12 @@ static bool in_openmp(const struct spot_list *spots)
 	return i < spots->n;
 }
 
+/* Its samples are shares of CPU time. */
+static bool is_clock(const struct pmc_p_event *event)
+{
+	return !strcmp(event->unit, "ns") || !strncmp(event->name, "cycles", 6);
+}
+
 static void add_samples(struct facts *facts, struct pool_facts *pool, struct report_names *names,
 			const struct pmc_p_samples *samples)
 {
@@ -670,7 +676,7 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 	facts->waits += off_cpu ? samples->samples : 0;
 	pool->has_waits |= off_cpu;
 	pool->has_places |= off_cpu;
-	facts->has_samples |= !off_cpu;
+	facts->has_samples |= !off_cpu && is_clock(samples->event);
 	for (uint64_t i = 0; i < samples->n; i++) {
 		const struct pmc_p_sample *sample = &samples->list[i];
 		bool openmp, mpi, waits;
@@ -688,12 +694,14 @@ static void add_samples(struct facts *facts, struct pool_facts *pool, struct rep
 			add_wait(facts->arena, pool, &spots, sample->count, sample->weight);
 			continue;
 		}
+		if (!is_clock(samples->event))
+			continue;
 		mpi = sample->stack && sample->stack->in_mpi;
 		waits = mpi || waits_in_openmp(&spots);
 		pool->in_mpi += mpi ? sample->count : 0;
 		pool->in_runtime += waits ? sample->count : 0;
 		if (is_of_kernel(spots.list[0])) {
-			pool->kernel_samples += is_time ? sample->count : 0;
+			pool->kernel_samples += sample->count;
 			pool->in_kernel += is_time ? sample->weight : 0;
 			continue;
 		}
