@@ -625,6 +625,7 @@ static void spinning(void **state)
 	assert_non_null(strstr(finding()->evidence[2], "the OpenMP runtime"));
 	pool.spun = S * 9 / 10;
 	assert_non_null(strstr(finding()->advice, "OMP_WAIT_POLICY"));
+	assert_non_null(strstr(finding()->advice, "wall time only where threads wait for CPUs"));
 }
 
 /* Beside two equal threads one that writes what they have made. */

@@ -853,7 +853,8 @@ static bool spins_for_others(struct judging *j)
 	j->finding->loss_ns = (double)pool->spun;
 	j->finding->advice = mpi ? "equal work for all ranks, or fewer and larger messages" :
 				   "equal work for all threads, or larger pieces of it; "
-				   "OMP_WAIT_POLICY=passive saves CPU time, but no wall time";
+				   "OMP_WAIT_POLICY=passive saves CPU time, and "
+				   "wall time only where threads wait for CPUs";
 	return true;
 }
 
