@@ -297,11 +297,21 @@ static void turns(void **state)
 	assert_non_null(strstr(finding()->text, "CPU 84 % of the time in which it does not sleep"));
 	assert_non_null(strstr(finding()->evidence[0], "run delay 8.0 s of 9.5 s"));
 	assert_non_null(strstr(finding()->evidence[2], "in the kernel"));
+	/* Several wait at once: no gain, as the others may have worked meanwhile. */
+	assert_true(finding()->gain == 0);
+	pool.delay = facts.delay = S * 26 / 10;
 	/* No faster than one CPU does the work. */
 	assert_true(finding()->estimate && finding()->gain > 2.49 && finding()->gain < 2.51);
 	pool.delay = facts.delay = S * 17 / 10;
 	assert_string_equal(cause(), "preempted");
 	assert_true(finding()->gain > 1.73 && finding()->gain < 1.75);
+	/* Poll may wait for a timer; threads that sleep have time. */
+	pool.any.ns = 100 * S;
+	pool.outside = 51 * S;
+	assert_true(finding()->gain == 0);
+	pool.slept = 51 * S;
+	assert_string_equal(cause(), "kernel");
+	pool.slept = pool.outside = 0;
 	/* Few CPUs are no excluded cause then. */
 	pool.delay = facts.delay = S;
 	assert_string_equal(cause(), "kernel");

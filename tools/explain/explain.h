@@ -84,7 +84,7 @@ struct pool_facts {
 	struct place_facts disk, network, any;
 	struct place_facts active; /* any, of threads that are not idle, as far as that is known */
 	uint64_t paged;		   /* of disk: page faults in mapped files and swap */
-	uint64_t outside;	   /* of any: as explain_is_outside() says */
+	uint64_t outside, slept;   /* of any: as explain_is_outside() says; in nanosleep(2) */
 	/* By samples of time or cycles, in user mode only, of which these are in functions that
 	 * spin, or allocate; sampled: the CPU time that all of them stand for; 0 for cycles. */
 	uint64_t samples, spinning, allocating, sampled;

@@ -534,6 +534,7 @@ static void add_place(struct pmc_arena *arena, struct pool_facts *pool,
 	pool->network.n += cause == CAUSE_SOCKET ? n : 0;
 	pool->paged += cause == CAUSE_DISK && are_in(spots, 0, user, page_faults) ? ns : 0;
 	pool->outside += is_outside(spots, user) ? ns : 0;
+	pool->slept += are_in(spots, 0, user + 4, sleeps) ? ns : 0;
 }
 
 /* One that may be a lock, such as a System V semaphore, or one of the kernel itself. */
@@ -598,8 +599,10 @@ static void add_wait(struct pmc_arena *arena, struct pool_facts *pool,
 static void take_delays_off(struct pool_facts *pool)
 {
 	const uint64_t blocked = pmc_sub_sat(pool->all_life, pool->cpu + pool->delay);
-	uint64_t *const parts[] = { &pool->locks.ns,   &pool->futexes, &pool->disk.ns, &pool->paged,
-				    &pool->network.ns, &pool->any.ns,  &pool->outside };
+	uint64_t *const parts[] = {
+		&pool->locks.ns,   &pool->futexes, &pool->disk.ns, &pool->paged,
+		&pool->network.ns, &pool->any.ns,  &pool->outside, &pool->slept
+	};
 
 	if (blocked >= pool->waits)
 		return;

@@ -56,6 +56,7 @@ static void look(struct watch *watch, struct watched *thread)
 				  *name ? explain_kernel_wait(name) : CAUSE_DISK,
 				  *name ? name : NULL, 1);
 	thread->looks.outside += asleep && explain_is_outside(name);
+	thread->looks.slept += asleep && live_cause_of(name) == CAUSE_TIMER;
 }
 
 static void read_thread(struct watch *watch, struct watched *thread)
@@ -160,6 +161,7 @@ static void add_thread(struct facts *facts, struct pool_facts *pool, const struc
 	if (sum->major_faults > sum->voluntary / 2)
 		pool->paged += (uint64_t)(each * (double)looks->disk.ns);
 	pool->outside += (uint64_t)(each * (double)looks->outside);
+	pool->slept += (uint64_t)(each * (double)looks->slept);
 	explain_add(
 		facts, pool,
 		&(struct thread_facts){

@@ -121,13 +121,15 @@ static bool busiest_waits(const struct judging *j)
 	       pool->busiest.delay > EXPLAIN_LEAST_DELAY_NS;
 }
 
-/* Threads that take turns sleep for most of their life: longer for a CPU than they compute. */
+/* Threads that take turns wait for each other for most of their life, not for a time, and
+ * longer for a CPU than they compute. */
 static bool turns_wait(const struct judging *j)
 {
 	const struct pool_facts *pool = j->pool;
 
 	return pool->threads > 1 && pool->delay > EXPLAIN_LEAST_DELAY_NS &&
-	       pool->delay >= pool->cpu && share(pool->delay, j->facts->wall) >= 0.1;
+	       pool->slept <= pool->any.ns / 2 && pool->delay >= pool->cpu &&
+	       share(pool->delay, j->facts->wall) >= 0.1;
 }
 
 /* By taskset(1) or a cpuset, while the run has more CPUs. */
@@ -142,14 +144,21 @@ static bool may_use_all(const struct judging *j)
 	return j->pool->processes > 1 && j->pool->cpus * j->pool->processes >= j->facts->cpus;
 }
 
+/* Mostly for clients, timers and other programs, or for more than one thread of the run. */
+static bool waits_for_outside(const struct pool_facts *pool)
+{
+	return pool->outside > pool->any.ns / 2;
+}
+
 /* Of threads that take turns one works at a time: without the delay, the run takes at least the
- * time that is left, and what all compute. */
+ * time that is left, and what all compute. Unknown where several work or wait for a CPU at once. */
 static void estimate_turns(struct judging *j)
 {
 	const uint64_t wall = j->facts->wall, cpu = j->facts->cpu,
 		       rest = pmc_sub_sat(wall, j->pool->delay), least = rest > cpu ? rest : cpu;
 
-	if (j->pool->has_delay && least < wall)
+	if (j->pool->has_delay && least < wall && !waits_for_outside(j->pool) &&
+	    share(j->pool->cpu + j->pool->delay, wall) <= 1.05)
 		GAIN(j, share(wall, least), "%s wall / %s of %s, if one thread works at a time",
 		     EXACT(j, wall), EXACT(j, least),
 		     rest > cpu ? "it without run delay" : "CPU time");
@@ -585,12 +594,6 @@ static bool imbalance(struct judging *j)
 	j->finding->advice = pool->in_mpi ? "equal parts of the work for the ranks" :
 					    "smaller pieces of work, which idle threads can take";
 	return true;
-}
-
-/* Mostly for clients, timers and other programs, or for more than one thread of the run. */
-static bool waits_for_outside(const struct pool_facts *pool)
-{
-	return pool->outside > pool->any.ns / 2;
 }
 
 /* A pool with as many switches: they may wait for each other, unless both wait for others. Threads
