@@ -209,10 +209,11 @@ else
 fi
 
 # ---- refusals --------------------------------------------------------------------------------------------------------
+# Of samples that no thread ran long enough for, a warning says so; this dump has none.
 refuses 2 'parquet is files in a directory; add -o DIR' "no directory" export --to parquet rank-0.pmc
 refuses 1 'cannot write off.pmc/.*: a part of it is a file; name a directory' "a dump in the place of the directory" \
-	export --to parquet -o off.pmc rank-0.pmc
-refuses 1 'cannot write no/where.*: No such file' "a directory in no directory" export --to parquet -o no/where rank-0.pmc
+	export --to parquet -o off.pmc forks.pmc
+refuses 1 'cannot write no/where.*: No such file' "a directory in no directory" export --to parquet -o no/where forks.pmc
 refuses 2 'takes no flag but -o' "merge with a flag for dumps" merge --to parquet --compact -o x rank-0.pmc
 mkdir empty
 echo 'int nothing;' | gcc -shared -o empty/libzstd.so.1 -x c -
