@@ -52,7 +52,8 @@ for n in $few $many; do
 	done
 done
 # The loader starts three programs between the root and this one, each with another environment.
-differ deep-static-full '.processes[0].descendants' "descendants count of a static great-grandchild" $start
+differ deep-static-full '.processes[0].descendants' "descendants count of a static great-grandchild" \
+	$((3 * start))
 differ run '.processes[0].unattributed' "total of a static program under pmctl run" $start
 differ off-six '.processes[0].descendants' "descendants count with PMC_FOLLOW=off and six events" $start
 is "$(jq -r '[.threads[].events[].state] | unique | join(" ")' "$M/off-six-$many.json")" counted \
